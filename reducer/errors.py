@@ -1,0 +1,110 @@
+"""What can go wrong, classed by whose fault it is.
+
+`MalformedEvent` is the producer's (a value the schema rejects), `ProtocolViolation` and `TruncatedRun` are the
+stream's (each event is well formed, their order is not), `CheckpointError` is the storage's.
+All carry their facts as fields, compare by value and print one sentence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ReducerError(Exception):
+    """The base of everything this library raises on purpose."""
+
+    _facts: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self._facts)
+
+    def __hash__(self) -> int:
+        # Facts may hold JSON containers, which do not hash; equal errors have equal sentences.
+        return hash((type(self), str(self)))
+
+
+def show_path(path: tuple[str | int, ...]) -> str:
+    """`("messages", 0, "id")` as `messages[0].id`; the whole event as `(the event)`."""
+    shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return shown.lstrip(".") or "(the event)"
+
+
+class MalformedEvent(ReducerError, ValueError):
+    """A value that the protocol describes and that is wrong (spec: basic/processing).
+
+    `path` leads to it from the event (names and list positions), `value` is what stands there, `rule` says in
+    one sentence what the protocol asks for.
+    """
+
+    _facts = ("path", "value", "rule")
+
+    def __init__(self, path: tuple[str | int, ...], value: Any, rule: str) -> None:
+        super().__init__(path, value, rule)
+        self.path = path
+        self.value = value
+        self.rule = rule
+
+    def __str__(self) -> str:
+        shown = repr(self.value)
+        if len(shown) > 80:
+            shown = f"{shown[:77]}..."
+        return f"{show_path(self.path)}: {self.rule} (got {shown})"
+
+
+class ProtocolViolation(ReducerError):
+    """An event that the specification makes fatal where it stands.
+
+    `code` is the rule's (see the table of rules), `position` the event's, counted from 0, `event` its type,
+    `page` the page of the specification, `detail` what happened.
+    """
+
+    _facts = ("code", "position", "event", "page", "detail")
+
+    def __init__(self, code: str, position: int, event: str, page: str, detail: str = "") -> None:
+        super().__init__(code, position, event, page, detail)
+        self.code = code
+        self.position = position
+        self.event = event
+        self.page = page
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"event {self.position} ({self.event}): {self.detail or self.code} [{self.code}; spec: {self.page}]"
+
+
+class TruncatedRun(ReducerError):
+    """The stream ended inside a run: it neither succeeded nor failed (spec: basic/transports).
+
+    `run_id` is the run's, `position` the number of events folded, `open` names what was still open.
+    """
+
+    _facts = ("run_id", "position", "open")
+
+    def __init__(self, run_id: str | None, position: int, open: tuple[str, ...] = ()) -> None:
+        super().__init__(run_id, position, open)
+        self.run_id = run_id
+        self.position = position
+        self.open = open
+
+    def __str__(self) -> str:
+        still = f"; still open: {', '.join(self.open)}" if self.open else ""
+        return f"the stream ended after {self.position} events inside run {self.run_id!r}{still}"
+
+
+class CheckpointError(ReducerError, ValueError):
+    """Stored data that cannot be loaded: damaged, or written by a version this one does not know.
+
+    `why` says what is wrong, `where` names the place in the data, if there is one.
+    """
+
+    _facts = ("why", "where")
+
+    def __init__(self, why: str, where: str = "") -> None:
+        super().__init__(why, where)
+        self.why = why
+        self.where = where
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.why}" if self.where else self.why
