@@ -1,0 +1,38 @@
+"""A pure event-fold reducer for AG-UI: events in, the thread snapshot out.
+
+    from functools import reduce
+    from reducer import EMPTY, fold, project
+
+    state = reduce(fold, events, EMPTY)
+    print(project(state).messages)
+"""
+
+from __future__ import annotations
+
+from reducer._fold import finish, fold, fold_all, fold_strict, seed
+from reducer._project import Layout, Origin, Snapshot, project
+from reducer._state import EMPTY, Anomaly, State
+from reducer._wire import Event, decode
+from reducer.errors import CheckpointError, MalformedEvent, ProtocolViolation, ReducerError, TruncatedRun
+
+__all__ = [
+    "EMPTY",
+    "Anomaly",
+    "CheckpointError",
+    "Event",
+    "Layout",
+    "MalformedEvent",
+    "Origin",
+    "ProtocolViolation",
+    "ReducerError",
+    "Snapshot",
+    "State",
+    "TruncatedRun",
+    "decode",
+    "finish",
+    "fold",
+    "fold_all",
+    "fold_strict",
+    "project",
+    "seed",
+]

@@ -1,0 +1,175 @@
+"""What every case does with entities: find them, open and close them, flag what breaks a rule, cut rows.
+
+Only this module and the cases build new states. Each function takes a state and gives one; `position` stays, the fold
+advances it when the whole event is folded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from pyrsistent import pvector
+
+from reducer._frozen import Object, freeze
+from reducer._index import assoc, dissoc
+from reducer._state import (
+    ACTIVITY,
+    CALL,
+    REASONING,
+    RESULT,
+    TEXT,
+    Anomaly,
+    Conversation,
+    Entry,
+    Key,
+    Lane,
+    Message,
+    Owner,
+    Row,
+    State,
+)
+from reducer._text import append
+
+TOP = Lane()
+
+
+def flag(state: State, event: Any, code: str, detail: str = "") -> State:
+    """Record that `event` broke the rule `code`."""
+    kind = event.type
+    anomaly = Anomaly(code, state.position, getattr(kind, "value", kind), detail)
+    session = attrs.evolve(state.session, anomalies=state.session.anomalies.adding(anomaly))
+    return State(state.position, state.live, state.conversation, session)
+
+
+def find(state: State, key: Key) -> Entry | None:
+    """Return the entity under `key`, open or not."""
+    entry = state.live.get(key)
+    return state.conversation.index.get(key) if entry is None else entry
+
+
+def store(state: State, key: Key, entry: Entry, *, is_open: bool, conversation: Conversation | None = None) -> State:
+    """Put `entry` among the open entities or among the others."""
+    conversation = conversation or state.conversation
+    live = state.live
+    if is_open:
+        # An entity stands in one place only, so that equal histories make equal states.
+        if key not in live and conversation.index.get(key) is not None:
+            conversation = attrs.evolve(conversation, index=conversation.index.put(key, None))
+        live = assoc(live, key, entry)
+    else:
+        conversation = attrs.evolve(conversation, index=conversation.index.put(key, entry))
+        live = dissoc(live, key)
+    return State(state.position, live, conversation, state.session)
+
+
+def update(state: State, key: Key, entry: Entry) -> State:
+    """Put `entry` where its entity stands now."""
+    return store(state, key, entry, is_open=key in state.live)
+
+
+def merged(metadata: Object | None, more: Any) -> Object | None:
+    """Merge an event's metadata key by key, the last write winning, no recursion (spec: basic/metadata)."""
+    if more is None:
+        return metadata
+    metadata = metadata or Object({})
+    for key, value in more.items():
+        metadata = metadata.set(key, freeze(value, ("metadata", key)))
+    return metadata
+
+
+def check_tag(state: State, event: Any, entity: Any, tag: Owner) -> State:
+    """Flag a continuation whose tag disagrees with its opener's (spec: events/subagents)."""
+    if tag is not None and tag != entity.tag:
+        told = f"{tag!r} on {entity.id!r}, which belongs to {entity.tag or 'the parent agent'!r}"
+        return flag(state, event, "attribution-mismatch", told)
+    return state
+
+
+def cut(state: State, owner: Owner, kind: str) -> Conversation:
+    """An entity of `kind` opens in the lane of `owner`: rows of other kinds there stop being current (see the table)."""
+    conversation, now = state.conversation, state.position
+    lane = conversation.lanes.get(owner) or TOP
+    if kind == TEXT:
+        lane = Lane(lane.text, now, now)
+    elif kind == REASONING:
+        lane = Lane(now, lane.reasoning, lane.group, lane.latest)
+    elif kind == CALL:
+        lane = Lane(now, now, lane.group, lane.latest)
+    else:
+        lane = Lane(now, now, now)
+    return attrs.evolve(conversation, lanes=conversation.lanes.put(owner, lane), opened=now)
+
+
+def is_cut(conversation: Conversation, message: Message, first: int) -> bool:
+    """Say whether the row of `message` that began at `first` is no longer current."""
+    lane = conversation.lanes.get(message.owner)
+    return lane is not None and first < (lane.text if message.kind == TEXT else lane.reasoning)
+
+
+def close_row(entry: Entry) -> Entry:
+    """Move the current row, if there is one, to the message's rows."""
+    message, first, last, rope = entry
+    if first < 0:
+        return entry
+    rows = message.rows.append(Row(first, last, rope))
+    return Entry(attrs.evolve(message, rows=rows), -1, last)
+
+
+def open_row(state: State, key: Key, entry: Entry) -> tuple[State, Entry]:
+    """Give the message a new current row at the end of the timeline."""
+    conversation = state.conversation
+    conversation = attrs.evolve(conversation, timeline=conversation.timeline.append(key))
+    entry = close_row(entry)
+    state = State(state.position, state.live, conversation, state.session)
+    return state, Entry(entry.entity, state.position, state.position)
+
+
+def write(state: State, key: Key, entry: Entry, delta: str) -> State:
+    """Append `delta` to the current row of an open message, or to a new one where that was cut."""
+    if not isinstance(delta, str):
+        raise TypeError("a delta is a string")
+    if entry.first < 0 or is_cut(state.conversation, entry.entity, entry.first):
+        state, entry = open_row(state, key, entry)
+    message = entry.entity if entry.entity.spoken else attrs.evolve(entry.entity, spoken=True)
+    written = Entry(message, entry.first, state.position, append(entry.rope, delta))
+    return store(state, key, written, is_open=True)
+
+
+def holders(state: State, name: str) -> list[Key]:
+    """Return the keys of the messages, of any kind, under the message id `name`."""
+    keys: list[Key] = [key for kind in (TEXT, REASONING, ACTIVITY) if find(state, key := (kind, name))]
+    alias = state.conversation.index.get((RESULT, name))
+    return [*keys, alias.entity] if alias else keys
+
+
+def flag_shared(state: State, event: Any, key: Key) -> State:
+    """Flag that another kind of message stands under the id of the message `key` that opens now."""
+    others = [other[0] for other in holders(state, key[1]) if other != key]
+    if others:
+        return flag(state, event, "shared-id", f"{key[0]} {key[1]!r} beside {', '.join(others)}")
+    return state
+
+
+def claim(state: State, kind: str, entity: Any) -> tuple[State, Any]:
+    """Give a new entity the encrypted value that arrived before it, if one did."""
+    conversation = state.conversation
+    kept = conversation.unclaimed.get((kind, entity.id))
+    if kept is None:
+        return state, entity
+    conversation = attrs.evolve(conversation, unclaimed=dissoc(conversation.unclaimed, (kind, entity.id)))
+    state = State(state.position, state.live, conversation, state.session)
+    return state, attrs.evolve(entity, value=kept[0], value_type=kept[1])
+
+
+def close_all(state: State) -> State:
+    """Close whatever is open, as a run boundary does."""
+    if not state.live and state.conversation.streams is None:
+        return state
+    index = state.conversation.index
+    for key, entry in state.live.items():
+        index = index.put(key, entry)
+    conversation = attrs.evolve(state.conversation, index=index, streams=None)
+    return State(state.position, {}, conversation, state.session)
+
+

@@ -1,0 +1,60 @@
+"""Activities: messages whose content is an object, replaced and patched like the state (spec: events/activity).
+
+May change: of the conversation the timeline and the index. An activity cuts nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from reducer._cases._entities import check_tag, find, flag, flag_shared, merged, update
+from reducer._frozen import Object, freeze
+from reducer._patch import PatchError, apply
+from reducer._state import ACTIVITY, Activity, Entry, Key, State
+
+
+def activity_snapshot(state: State, event: Any) -> State:
+    """Create the activity, or replace its content, type and owner; `replace: false` leaves an existing one alone."""
+    key: Key = (ACTIVITY, event.message_id)
+    content, now = freeze(event.content, ("content",)), state.position
+    entry = find(state, key)
+    if entry is None:
+        state = flag_shared(state, event, key)
+        metadata = merged(None, event.metadata)
+        activity = Activity(event.message_id, event.activity_type, event.subagent_run_id, content, metadata)
+        return add_activity(state, key, activity)
+    activity = attrs.evolve(entry.entity, metadata=merged(entry.entity.metadata, event.metadata))
+    if event.replace is not False:
+        owner = event.subagent_run_id
+        activity = attrs.evolve(activity, type=event.activity_type, content=content, owner=owner)
+    return update(state, key, Entry(activity, entry.first, now))
+
+
+def add_activity(state: State, key: Key, activity: Activity) -> State:
+    """Put a new activity at the end of the timeline."""
+    conversation, now = state.conversation, state.position
+    index = conversation.index.put(key, Entry(activity, now, now))
+    conversation = attrs.evolve(conversation, timeline=conversation.timeline.append(key), index=index)
+    return State(now, state.live, conversation, state.session)
+
+
+def activity_delta(state: State, event: Any) -> State:
+    """Patch the content whole or not at all; the type is the delta's, metadata merges either way."""
+    key: Key = (ACTIVITY, event.message_id)
+    entry = find(state, key)
+    if entry is None:
+        return flag(state, event, "activity-unknown", repr(event.message_id))
+    activity = entry.entity
+    state = check_tag(state, event, activity, event.subagent_run_id)
+    activity = attrs.evolve(activity, metadata=merged(activity.metadata, event.metadata))
+    try:
+        content = apply(activity.content, event.patch).document
+        if isinstance(content, Object):
+            activity = attrs.evolve(activity, content=content, type=event.activity_type)
+        else:
+            state = flag(state, event, "patch-failed", "an activity's content has to stay an object")
+    except PatchError as error:
+        state = flag(state, event, "patch-failed", str(error))
+    return update(state, key, Entry(activity, entry.first, state.position))

@@ -1,0 +1,195 @@
+"""Whole messages: MESSAGES_SNAPSHOT, an echoed input, a stored thread (spec: events/state).
+
+A snapshot replaces, in place, what it restates, appends what is new and drops what it leaves out, but for activities
+and reasoning that the producer does not track. May change: the conversation and `live`, as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+from pyrsistent import pvector
+
+from reducer._cases._entities import flag
+from reducer._cases._stated import index_results, key_of, settle, stated
+from reducer._index import Index
+from reducer._order import Conversed, merged_order, streamed_names, streamed_order
+from reducer._state import ACTIVITY, CALL, REASONING, TEXT, Entry, Key, Message, Settled, State
+
+OWNED = "authoritativeActivityTypes"
+
+
+def messages_snapshot(state: State, event: Any) -> State:
+    """Reconcile by id: restated messages in place, new ones at the end, the others dropped; the stream goes on."""
+    told: dict[Key, Any] = {}
+    ids: set[str] = set()
+    for message in event.messages:
+        key = key_of(message)
+        if key[1] in ids:
+            state = flag(state, event, "duplicate-id", repr(key[1]))
+            if key in told and told[key]["role"] != message["role"]:
+                key = (TEXT, key[1], message["role"])
+        ids.add(key[1])
+        told[key] = message
+    return _reconcile(state, told, _client_only(event.metadata, told))
+
+
+def _client_only(metadata: Any, told: dict[Key, Any]) -> Callable[[Key, Any], bool]:
+    """Say which messages survive though the snapshot leaves them out: activities and reasoning it does not declare.
+
+    The reference client lets a snapshot name the activity types it owns: `null` owns all, a list its types, anything
+    else none; without that a snapshot that holds an activity owns all.
+    """
+    roles = {message["role"] for message in told.values()}
+    owned: Any = None if "activity" in roles else ()
+    about = metadata.get("@ag-ui/client", owned) if metadata else owned
+    if metadata and "@ag-ui/client" in metadata:
+        if not isinstance(about, dict):
+            owned = ()
+        elif OWNED in about:
+            types = about[OWNED]
+            listed = isinstance(types, list) and all(isinstance(kind, str) for kind in types)
+            owned = None if types is None else frozenset(types) if listed else ()
+
+    def survives(key: Key, entity: Any) -> bool:
+        if key[0] == ACTIVITY:
+            return owned is not None and entity.type not in owned
+        return key[0] == REASONING and "reasoning" not in roles
+
+    return survives
+
+
+def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any], bool]) -> State:
+    """Make the conversation what the messages `told` and the survivors say."""
+    look = Conversed(state)
+    before = {**state.conversation.index.to_dict(), **state.live}
+
+    def stays(key: Key) -> bool:
+        return key in told or (key in before and survives(key, before[key].entity))
+
+    merged = merged_order(look)
+    instead = _instead(state, merged, told, before)
+    order = [instead.get(key, key) for key in merged if key in instead or stays(key)]
+    timeline = _timeline(look, told, stays, instead)
+    seen = set(timeline)
+    held = set(order)
+    order += [key for key in told if key not in held]
+    timeline += [key for key in told if key not in seen]
+    entities = {key: entry for key, entry in before.items() if key not in told and key[0] != CALL and stays(key)}
+    calls = {key: entry for key, entry in before.items() if key[0] == CALL and entry.entity.place is None}
+    fresh: dict[Key, Entry] = {}
+    for key, message in told.items():
+        state, found = stated(state, key, message, before, fresh)
+        fresh.update(found)
+    entities = {**calls, **entities, **fresh}
+    index_results(entities)
+    live: dict[Key, Entry] = {}
+    for key, entry in state.live.items():
+        live[key] = entities.pop(key, None) or _emptied(entry)
+    now = state.position
+    conversation = attrs.evolve(
+        state.conversation,
+        timeline=pvector(timeline),
+        index=Index.of(entities),
+        settled=Settled(tuple(order), len(timeline), now),
+    )
+    return settle(State(now, live, conversation, state.session))
+
+
+def _instead(state: State, order: list[Key], told: dict[Key, Any], before: dict[Key, Entry]) -> dict[Key, Key]:
+    """Return which new message takes the place of one that a broken-off run left behind under an id of its own.
+
+    A run that was cut off never told the ids that the producer stored its messages under. Where the snapshot has, after
+    the same message, one of the same role that is new, it is that one.
+    """
+    runs = state.session.runs
+    if all(run.status != "truncated" for run in runs):
+        return {}
+    follows: dict[Key | None, Key] = {}
+    last: Key | None = None
+    for key in told:
+        if key not in before:
+            follows[last] = key
+        last = key
+    instead: dict[Key, Key] = {}
+    last = None
+    for key in order:
+        entry = before.get(key)
+        successor = follows.get(last)
+        if entry is not None and key not in told and successor is not None and isinstance(entry.entity, Message):
+            run, role = entry.entity.run, told[successor]["role"]
+            if run > 0 and runs[run - 1].status == "truncated" and role == entry.entity.role:
+                instead[key] = successor
+                key = successor
+        last = key
+    return instead
+
+
+def _timeline(
+    look: Conversed, told: dict[Key, Any], stays: Callable[[Key], bool], instead: dict[Key, Key]
+) -> list[Key]:
+    """Return the rows that are left: one for each restated message, all rows of what survives."""
+    shown = streamed_order(look)
+    derived: dict[tuple[Key, int], list[Key]] = {}
+    for message, name in zip(shown, streamed_names(look, shown)):
+        key: Key = (message.key[0], name, *message.key[2:])
+        # What a server read off the STREAMED layout comes back under the ids that were made there.
+        if key != message.key and key in told:
+            derived.setdefault((message.key, message.ordinal), []).append(key)
+    timeline: list[Key] = []
+    placed: set[Key] = set()
+    counts: dict[Key, int] = {}
+    for key in look.timeline:
+        ordinal = counts[key] = counts.get(key, -1) + 1
+        found = [key] if stays(key) else [instead[key]] if key in instead else []
+        found += derived.get((key, ordinal), ())
+        if key[0] == TEXT:
+            row = look.rows(key)[ordinal]
+            found += [(TEXT, look.entry(call).entity.home) for call in row.calls or ()]
+        for one in found:
+            if one in told and one not in placed:
+                placed.add(one)
+                timeline.append(one)
+            elif one == key and one not in told:
+                timeline.append(one)
+    return timeline
+
+
+def _emptied(entry: Entry) -> Entry:
+    """What a snapshot dropped while it was open stays open, with nothing to show."""
+    if isinstance(entry.entity, Message):
+        entity = attrs.evolve(entry.entity, rows=pvector(), group=-1, value=None, value_type=None, metadata=None)
+        return Entry(entity, -1, entry.last)
+    return Entry(attrs.evolve(entry.entity, place=None, echo=None), entry.first, entry.last)
+
+
+def append_unknown(state: State, event: Any, messages: Iterable[Any]) -> State:
+    """Append the messages that the thread does not hold yet, under their own ids or those that it shows them under."""
+    fresh: dict[Key, Any] = {}
+    ids = {key[1] for key in state.conversation.index} | {key[1] for key in state.live}
+    for message in messages:
+        key = key_of(message)
+        known = key in state.live or state.conversation.index.get(key) is not None
+        if not known and key not in fresh:
+            fresh[key] = message
+    if not fresh:
+        return state
+    if ids:
+        look = Conversed(state)
+        shown = streamed_order(look)
+        derived = {
+            (message.key[0], name, *message.key[2:]) for message, name in zip(shown, streamed_names(look, shown))
+        }
+        fresh = {key: message for key, message in fresh.items() if key not in derived}
+    entities: dict[Key, Entry] = {}
+    before = {**state.conversation.index.to_dict(), **state.live}
+    for key, message in fresh.items():
+        state, found = stated(state, key, message, {}, {**before, **entities} if message.get("toolCalls") else before)
+        entities.update(found)
+    everything = {**state.conversation.index.to_dict(), **entities}
+    index_results(everything)
+    timeline = state.conversation.timeline.extend(fresh)
+    conversation = attrs.evolve(state.conversation, timeline=timeline, index=Index.of(everything))
+    return settle(State(state.position, state.live, conversation, state.session))

@@ -1,0 +1,68 @@
+"""THINKING_*, which REASONING_* replaced: folded as their successors (spec: basic/versioning).
+
+They carry no ids. Ids are made from the position of the event that opens, never from chance.
+May change: what reasoning does, and which ids the run has given to what is open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reducer._cases import reasoning
+from reducer._event import EVENT_CLASSES, make
+from reducer._run import amend, current
+from reducer._state import State
+
+SPAN, MESSAGE = "span", "message"
+
+
+def thinking_start(state: State, event: Any) -> State:  # noqa: ARG001
+    """Open a reasoning span."""
+    return _opened(state, SPAN, "REASONING_START", reasoning.reasoning_start)
+
+
+def thinking_end(state: State, event: Any) -> State:  # noqa: ARG001
+    """Close the reasoning span."""
+    return _closed(state, SPAN, "REASONING_END", reasoning.reasoning_end)
+
+
+def thinking_text_message_start(state: State, event: Any) -> State:  # noqa: ARG001
+    """Open a reasoning message."""
+    return _opened(state, MESSAGE, "REASONING_MESSAGE_START", reasoning.reasoning_message_start)
+
+
+def thinking_text_message_content(state: State, event: Any) -> State:
+    """Append to the reasoning message that is open, or to one of its own."""
+    state, name = _named(state, MESSAGE)
+    told = make(EVENT_CLASSES["REASONING_MESSAGE_CONTENT"], {"message_id": name, "delta": event.delta})
+    return reasoning.reasoning_message_content(state, told)
+
+
+def thinking_text_message_end(state: State, event: Any) -> State:  # noqa: ARG001
+    """Close the reasoning message."""
+    return _closed(state, MESSAGE, "REASONING_MESSAGE_END", reasoning.reasoning_message_end)
+
+
+def _named(state: State, what: str) -> tuple[State, str]:
+    """Return the id of the open span or message, a new one where none is open."""
+    run = current(state)
+    known = run.thinking.get(what) if run is not None else None
+    name = known or f"thinking-{state.position}"
+    if run is not None and known is None:
+        state = amend(state, thinking={**run.thinking, what: name})
+    return state, name
+
+
+def _opened(state: State, what: str, kind: str, case: Any) -> State:
+    state, name = _named(state, what)
+    fields = {"message_id": name} | ({"role": "reasoning"} if what == MESSAGE else {})
+    return case(state, make(EVENT_CLASSES[kind], fields))  # type: ignore[no-any-return]
+
+
+def _closed(state: State, what: str, kind: str, case: Any) -> State:
+    state, name = _named(state, what)
+    state = case(state, make(EVENT_CLASSES[kind], {"message_id": name}))
+    run = current(state)
+    if run is None:
+        return state
+    return amend(state, thinking={key: value for key, value in run.thinking.items() if key != what})

@@ -1,0 +1,149 @@
+"""Runs: STARTED, then FINISHED or ERROR, one after the other on a thread (spec: events/lifecycle).
+
+May change: the session's runs, interrupts and thread; `live`, which every boundary empties; and, where the event
+echoes the run's input, the shared state and the conversation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from pyrsistent import pvector
+
+from reducer._cases._entities import close_all, flag
+from reducer._cases.messages import append_unknown
+from reducer._frozen import Object, freeze
+from reducer._run import amend, current, with_session
+from reducer._state import Run, State
+
+SPEAKS = (1, 1)
+"""The protocol version that this library knows."""
+
+
+def run_started(state: State, event: Any) -> State:
+    """Open a run; an echoed input brings messages, the state and the answers to interrupts."""
+    active = current(state)
+    if active is not None:
+        state = amend(flag(state, event, "run-already-active", repr(active.run_id)), status="truncated")
+        state = _abandon(state)
+    thread = state.session.thread_id
+    if thread is not None and thread != event.thread_id:
+        state = flag(state, event, "thread-id-mismatch", f"{event.thread_id!r} on {thread!r}")
+    state = _judge_version(close_all(state), event)
+    run = Run(
+        event.run_id,
+        event.thread_id,
+        state.position,
+        state.position,
+        parent_run_id=event.parent_run_id,
+        protocol_version=event.protocol_version,
+        echoed=event.input is not None,
+    )
+    runs = state.session.runs.append(run)
+    state = with_session(state, runs=runs, thread_id=event.thread_id if thread is None else thread)
+    return _echoed(state, event, event.input) if event.input is not None else state
+
+
+def _judge_version(state: State, event: Any) -> State:
+    declared = event.protocol_version
+    if declared is None:
+        return state
+    parts = declared.split(".")
+    if len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        if (int(parts[0]), int(parts[1])) <= SPEAKS:
+            return state
+    return flag(state, event, "protocol-version", repr(declared))
+
+
+def _echoed(state: State, event: Any, told: Any) -> State:
+    """Take over what the input says: unknown messages, the starting state, the interrupts that are answered."""
+    if "state" in told:
+        state = with_session(state, shared=freeze(told["state"], ("input", "state")))
+    state = append_unknown(state, event, told.get("messages") or ())
+    for entry in told.get("resume") or ():
+        answered, interrupts = entry.get("interruptId"), state.session.interrupts
+        left = [interrupt for interrupt in interrupts if interrupt.get("id") != answered]
+        if len(left) == len(interrupts):
+            state = flag(state, event, "resume-unknown", repr(answered))
+        else:
+            state = with_session(state, interrupts=pvector(left))
+    return state
+
+
+def run_finished(state: State, event: Any) -> State:
+    """Close the run: finished, interrupted or cancelled; nothing may still be open."""
+    run = current(state)
+    if run is None:
+        # Judged as an event out of place already; there is no run that it could close.
+        return state
+    if event.run_id != run.run_id:
+        state = flag(state, event, "run-id-mismatch", f"{event.run_id!r} closes {run.run_id!r}")
+    if event.thread_id != run.thread_id:
+        state = flag(state, event, "thread-id-mismatch", f"{event.thread_id!r} closes a run on {run.thread_id!r}")
+    still = still_open(state)
+    if still:
+        state = flag(state, event, "open-at-run-finish", ", ".join(still))
+    outcome = event.outcome or {}
+    kind = outcome.get("type", "success")
+    status = {"interrupt": "interrupted", "cancelled": "cancelled"}.get(kind, "finished")
+    state = amend(
+        close_all(state),
+        status=status,
+        outcome=freeze(event.outcome),
+        result=freeze(event.result),
+        usage=freeze(event.usage or []),
+    )
+    return _interrupts(_abandon(state), event, kind, outcome, echoed=run.echoed)
+
+
+def _interrupts(state: State, event: Any, kind: str, outcome: Any, *, echoed: bool) -> State:
+    """An interrupt outcome opens interrupts; a plain end of a run whose input nobody told retires the earlier ones."""
+    if kind == "success" and not echoed:
+        return with_session(state, interrupts=pvector([]))
+    if kind != "interrupt":
+        return state
+    raised: dict[str, Object] = {}
+    for interrupt in freeze(outcome.get("interrupts") or [], ("outcome", "interrupts")):  # type: ignore[union-attr]
+        name = interrupt.get("id")
+        if name in raised:
+            state = flag(state, event, "duplicate-interrupt-id", repr(name))
+        raised[name] = interrupt
+    kept = [interrupt for interrupt in state.session.interrupts if interrupt.get("id") not in raised]
+    return with_session(state, interrupts=pvector([*kept, *raised.values()]))
+
+
+def run_error(state: State, event: Any) -> State:
+    """End the run as failed, be it after it had finished; what it delivered stays."""
+    runs = state.session.runs
+    state = close_all(state)
+    if not runs:
+        run = Run(None, state.session.thread_id, state.position, state.position)
+        state = with_session(state, runs=runs.append(run))
+    elif runs[-1].status == "error":
+        return state
+    usage = freeze(event.usage or []) if event.usage or not runs else runs[-1].usage
+    return _abandon(amend(state, status="error", error=event.message, code=event.code, usage=usage))
+
+
+def still_open(state: State) -> tuple[str, ...]:
+    """Return the names of what the run has open: messages, calls, spans, steps, subagents."""
+    run = current(state)
+    found = [f"{key[0]} {key[1]!r}" for key in state.live]
+    if run is not None:
+        found += [f"span {name!r}" for name in run.spans]
+        found += [f"step {name!r}" for _, name in run.steps]
+        found += [f"subagent {name!r}" for name, sub in run.subagents.items() if sub.status == "running"]
+    return tuple(sorted(found))
+
+
+def _abandon(state: State) -> State:
+    """A run that is over has no open steps, spans and subagents."""
+    run = state.session.runs[-1]
+    if not (run.steps or run.spans or run.subagents or run.thinking):
+        return state
+    subagents = {
+        name: attrs.evolve(sub, status="abandoned") if sub.status == "running" else sub
+        for name, sub in run.subagents.items()
+    }
+    return amend(state, steps={}, spans={}, thinking={}, subagents=subagents)

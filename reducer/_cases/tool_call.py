@@ -1,0 +1,156 @@
+"""Tool calls: START (ARGS)* END, and RESULT, which is a message of its own (spec: events/tool-calls).
+
+May change: `live`; of the conversation the timeline, the index, the lane's cuts and latest group, the values it
+claims; of the session the interrupts that a result answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from reducer._cases._entities import check_tag, claim, cut, find, flag, flag_shared, merged, store, update
+from reducer._cases._group import place, retire
+from reducer._frozen import freeze
+from reducer._run import with_session
+from reducer._state import CALL, RESULT, Call, Entry, Key, Result, State
+from reducer._text import append, text
+
+
+def tool_call_start(state: State, event: Any) -> State:
+    """Open a call in the message it belongs to, claim a shell that arguments left, or open a call again."""
+    return start(state, event, event.tool_call_id, event.tool_call_name, event.parent_message_id)
+
+
+def tool_call_args(state: State, event: Any) -> State:
+    """Append to the call's arguments, which are kept as sent, valid JSON or not."""
+    return args(state, event, event.tool_call_id, event.delta)
+
+
+def tool_call_end(state: State, event: Any) -> State:
+    """Close the call; its arguments are complete."""
+    return end(state, event, event.tool_call_id)
+
+
+def start(state: State, event: Any, name: str, tool: str, parent: str | None) -> State:
+    """Open the call `name` of `tool`, in the message `parent` where that is given."""
+    key: Key = (CALL, name)
+    entry = find(state, key)
+    if entry is not None and entry.entity.place is not None:
+        call = entry.entity
+        if not (call.answered and parent is not None and parent != call.home):
+            return _again(state, event, key, entry, tool)
+        state = flag(retire(state, key, entry), event, "call-reused", repr(name))
+        entry = None
+    elif key in state.live:
+        state = flag(state, event, "call-already-open", repr(name))
+    return place(state, event, key, entry, tool, parent)
+
+
+def _again(state: State, event: Any, key: Key, entry: Entry, tool: str) -> State:
+    """A start for a call that has its place: it is neither doubled nor emptied; the name is replaced."""
+    call, tag, run = entry.entity, event.subagent_run_id, len(state.session.runs)
+    echo = call.echo
+    if key in state.live:
+        state = check_tag(flag(state, event, "call-already-open", repr(call.id)), event, call, tag)
+    elif call.run == run:
+        state = check_tag(state, event, call, tag)
+    else:
+        call = attrs.evolve(call, tag=tag, run=run)
+    if call.stated:
+        echo = 0
+    call = attrs.evolve(call, name=tool, echo=echo, stated=False, metadata=merged(call.metadata, event.metadata))
+    return store(state, key, Entry(call, entry.first, state.position, entry.rope), is_open=True)
+
+
+def args(state: State, event: Any, name: str, delta: str) -> State:
+    """Append `delta` to the call `name`; for one that nothing opened keep a shell that a start may claim."""
+    if not isinstance(delta, str):
+        raise TypeError("a delta is a string")
+    key: Key = (CALL, name)
+    entry = find(state, key)
+    if key not in state.live:
+        state = flag(state, event, "call-not-open", repr(name))
+    if entry is None:
+        tag = event.subagent_run_id
+        state, call = claim(state, "tool-call", Call(name, "", name, tag, tag, len(state.session.runs)))
+        entry = Entry(call, state.position, state.position)
+    call, first, _, rope = entry
+    state = check_tag(state, event, call, event.subagent_run_id)
+    if event.metadata is not None:
+        call = attrs.evolve(call, metadata=merged(call.metadata, event.metadata))
+    if call.echo is not None:
+        call, delta = _echoed(call, text(rope), delta)
+    return store(state, key, Entry(call, first, state.position, append(rope, delta)), is_open=True)
+
+
+def _echoed(call: Call, stated: str, delta: str) -> tuple[Call, str]:
+    """A call known from a snapshot is streamed: what repeats the stated arguments word for word is the same text."""
+    assert call.echo is not None
+    so_far = call.echo + len(delta)
+    if stated[call.echo : so_far] == delta:
+        return attrs.evolve(call, echo=so_far), ""
+    return attrs.evolve(call, echo=None), stated[: call.echo] + delta
+
+
+def end(state: State, event: Any, name: str) -> State:
+    """Close the call `name`."""
+    key: Key = (CALL, name)
+    entry = state.live.get(key)
+    if entry is None:
+        state = flag(state, event, "call-not-open", repr(name))
+        entry = find(state, key)
+        if entry is None or event.metadata is None:
+            return state
+    call, first, _, rope = entry
+    state = check_tag(state, event, call, event.subagent_run_id)
+    if event.metadata is not None:
+        call = attrs.evolve(call, metadata=merged(call.metadata, event.metadata))
+    if call.echo is not None:
+        stated = text(rope)
+        # Only the whole of the stated arguments counts as said again; a part of them is an argument of its own.
+        rope = rope if call.echo == len(stated) else append(rope, stated[: call.echo])
+        call = attrs.evolve(call, echo=None)
+    return store(state, key, Entry(call, first, state.position, rope), is_open=False)
+
+
+def tool_call_result(state: State, event: Any) -> State:
+    """Add the tool message, or replace it where the same one is there; the call is answered."""
+    name, call_id, owner = event.message_id, event.tool_call_id, event.subagent_run_id
+    key: Key = (RESULT, name, call_id)
+    content = freeze(event.content, ("content",))
+    entry = find(state, key)
+    if entry is not None:
+        metadata = merged(entry.entity.metadata, event.metadata)
+        result = attrs.evolve(entry.entity, content=content, metadata=metadata)
+        return update(state, key, Entry(result, entry.first, state.position))
+    state = flag_shared(state, event, key)
+    result = Result(name, call_id, owner, content, metadata=merged(None, event.metadata))
+    state, result = claim(state, "message", result)
+    conversation = cut(state, owner, RESULT)
+    state = State(state.position, state.live, conversation, state.session)
+    return answer(add_result(state, key, result), call_id)
+
+
+def add_result(state: State, key: Key, result: Result) -> State:
+    """Put a new result at the end of the timeline, to be found by its message id too."""
+    conversation, now = state.conversation, state.position
+    index = conversation.index.put(key, Entry(result, now, now))
+    if index.get(key[:2]) is None:
+        index = index.put(key[:2], Entry(key, now, now))
+    conversation = attrs.evolve(conversation, timeline=conversation.timeline.append(key), index=index)
+    return State(now, state.live, conversation, state.session)
+
+
+def answer(state: State, call_id: str) -> State:
+    """Note that the call `call_id` has a result, which also retires the interrupts that concern it."""
+    entry = find(state, (CALL, call_id))
+    if entry is not None and not entry.entity.answered:
+        call = attrs.evolve(entry.entity, answered=True)
+        state = update(state, (CALL, call_id), entry._replace(entity=call))
+    interrupts = state.session.interrupts
+    for interrupt in interrupts:
+        if interrupt.get("toolCallId") == call_id:
+            interrupts = interrupts.remove(interrupt)
+    return state if interrupts is state.session.interrupts else with_session(state, interrupts=interrupts)

@@ -1,0 +1,263 @@
+"""The fold: one table of cases, one way through it.
+
+Theory of operation. `fold` finds the row of CASES for the event's type and hands the event to the row's function. An
+object of the installed SDK goes there as it is if its class has all that the case reads; everything else (wire
+mappings, old classes, cold types) is decoded first, so that every case reads the same attributes. Around each case
+the fold does what no case has to know:
+
+1. What decoding noted becomes anomalies.
+2. The event is judged against the run's boundaries.
+3. The event ends the chunk streams that it ends by arriving.
+4. The position advances by one.
+
+A content event for a row that is open, quiet and current skips all of that: see `_hot`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple, Optional
+
+from pydantic import BaseModel
+
+from reducer._cases import (
+    activity,
+    chunk,
+    messages,
+    passthrough,
+    reasoning,
+    retired,
+    run,
+    shared,
+    step,
+    subagent,
+    text,
+    tool_call,
+)
+from reducer._cases._entities import flag
+from reducer._event import DroppedEvent, Event, UnknownEvent, make
+from reducer._findings import Note
+from reducer._frozen import freeze, to_wire
+from reducer._hot import appender
+from reducer._run import with_session
+from reducer._rules import RULES
+from reducer._state import CALL, REASONING, TEXT, State
+from reducer._wire import admit, decode
+from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
+
+NOTHING, LANE, ALL = "nothing", "lane", "all"
+
+
+class Case(NamedTuple):
+    """A row of the table: the function, which chunk streams the event's arrival ends, and the function for hot ones."""
+
+    apply: Callable[[State, Any], State]
+    ends: str = NOTHING
+    hot: Optional[Callable[[State, Any], Optional[State]]] = None
+
+
+CASES: dict[str, Case] = {
+    "RUN_STARTED": Case(run.run_started, ALL),
+    "RUN_FINISHED": Case(run.run_finished, ALL),
+    "RUN_ERROR": Case(run.run_error, ALL),
+    "STEP_STARTED": Case(step.step_started, LANE),
+    "STEP_FINISHED": Case(step.step_finished, LANE),
+    "TEXT_MESSAGE_START": Case(text.text_message_start, LANE),
+    "TEXT_MESSAGE_CONTENT": Case(text.text_message_content, LANE, appender(TEXT, "message_id")),
+    "TEXT_MESSAGE_END": Case(text.text_message_end, LANE),
+    "TEXT_MESSAGE_CHUNK": Case(chunk.text_message_chunk),
+    "REASONING_START": Case(reasoning.reasoning_start, LANE),
+    "REASONING_MESSAGE_START": Case(reasoning.reasoning_message_start, LANE),
+    "REASONING_MESSAGE_CONTENT": Case(reasoning.reasoning_message_content, LANE, appender(REASONING, "message_id")),
+    "REASONING_MESSAGE_END": Case(reasoning.reasoning_message_end, LANE),
+    "REASONING_MESSAGE_CHUNK": Case(chunk.reasoning_message_chunk),
+    "REASONING_END": Case(reasoning.reasoning_end, LANE),
+    "REASONING_ENCRYPTED_VALUE": Case(reasoning.reasoning_encrypted_value),
+    "TOOL_CALL_START": Case(tool_call.tool_call_start, LANE),
+    "TOOL_CALL_ARGS": Case(tool_call.tool_call_args, LANE, appender(CALL, "tool_call_id")),
+    "TOOL_CALL_END": Case(tool_call.tool_call_end, LANE),
+    "TOOL_CALL_CHUNK": Case(chunk.tool_call_chunk),
+    "TOOL_CALL_RESULT": Case(tool_call.tool_call_result, LANE),
+    "STATE_SNAPSHOT": Case(shared.state_snapshot, LANE),
+    "STATE_DELTA": Case(shared.state_delta, LANE),
+    "MESSAGES_SNAPSHOT": Case(messages.messages_snapshot, ALL),
+    "ACTIVITY_SNAPSHOT": Case(activity.activity_snapshot),
+    "ACTIVITY_DELTA": Case(activity.activity_delta),
+    "SUBAGENT_STARTED": Case(subagent.subagent_started),
+    "SUBAGENT_FINISHED": Case(subagent.subagent_finished, LANE),
+    "SUBAGENT_ERROR": Case(subagent.subagent_error, LANE),
+    "RAW": Case(passthrough.raw),
+    "CUSTOM": Case(passthrough.custom, LANE),
+    "THINKING_START": Case(retired.thinking_start, LANE),
+    "THINKING_END": Case(retired.thinking_end, LANE),
+    "THINKING_TEXT_MESSAGE_START": Case(retired.thinking_text_message_start, LANE),
+    "THINKING_TEXT_MESSAGE_CONTENT": Case(retired.thinking_text_message_content, LANE),
+    "THINKING_TEXT_MESSAGE_END": Case(retired.thinking_text_message_end, LANE),
+}
+"""What each event type does. A test holds it against the installed SDK's `EventType` and event union."""
+
+UNKNOWN = Case(passthrough.unknown)
+
+DIRECT: dict[str, tuple[str, ...]] = {
+    "TEXT_MESSAGE_START": ("message_id", "role", "name", "metadata", "subagent_run_id"),
+    "TEXT_MESSAGE_CONTENT": ("message_id", "delta", "metadata", "subagent_run_id"),
+    "TEXT_MESSAGE_END": ("message_id", "metadata", "subagent_run_id"),
+    "REASONING_START": ("message_id", "metadata", "subagent_run_id"),
+    "REASONING_MESSAGE_START": ("message_id", "metadata", "subagent_run_id"),
+    "REASONING_MESSAGE_CONTENT": ("message_id", "delta", "metadata", "subagent_run_id"),
+    "REASONING_MESSAGE_END": ("message_id", "metadata", "subagent_run_id"),
+    "REASONING_END": ("message_id", "metadata", "subagent_run_id"),
+    "TOOL_CALL_START": ("tool_call_id", "tool_call_name", "parent_message_id", "metadata", "subagent_run_id"),
+    "TOOL_CALL_ARGS": ("tool_call_id", "delta", "metadata", "subagent_run_id"),
+    "TOOL_CALL_END": ("tool_call_id", "metadata", "subagent_run_id"),
+}
+"""The types whose SDK objects a case may read as they are, where their class has these fields."""
+
+
+class Route(NamedTuple):
+    """How events of a class go: `aside` reads what would make them take the long way, `ready` says they need no decoding."""
+
+    case: Case
+    aside: Callable[[Any], Any]
+    ready: bool
+
+
+_ROUTES: dict[type, Route] = {}
+_NOTED = attrgetter("notes")
+_EXTRAS = attrgetter("__pydantic_extra__")
+
+
+def fold(state: State, event: object) -> State:
+    """Return the state after `event`; nothing that is passed in changes.
+
+    `event` is an object of the official SDK, what `decode` returned, or a wire mapping with camelCase keys. Whatever
+    order events come in there is a next state: what breaks the protocol is recorded as an `Anomaly`. Raises
+    `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
+    """
+    route = _ROUTES.get(event.__class__) or _route(event)
+    try:
+        hot = route.case.hot
+        if hot is not None and not route.aside(event):
+            after = hot(state, event)
+            if after is not None:
+                return after
+        return _general(state, event, route)
+    except (TypeError, AttributeError):
+        # SDK objects can be changed after they were checked: let the rules of the wire say what is wrong with it.
+        if isinstance(event, BaseModel):
+            decode(to_wire(event))
+        raise
+
+
+def _route(event: object) -> Route:
+    """Find the way for a class of events, and keep it where the class says its type."""
+    cls = event.__class__
+    if issubclass(cls, Event):
+        kind = cls.__dict__.get("type")
+        route = Route(CASES.get(kind, UNKNOWN) if isinstance(kind, str) else UNKNOWN, _NOTED, ready=True)
+        if isinstance(kind, str):
+            _ROUTES[cls] = route
+        return route
+    route = Route(UNKNOWN, _NOTED, ready=False)
+    if isinstance(event, BaseModel) and cls.__module__.startswith("ag_ui."):
+        fields = type(event).model_fields
+        kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
+        if kind in DIRECT and all(name in fields for name in DIRECT[kind]):
+            route = Route(CASES[kind], _EXTRAS, ready=True)
+        _ROUTES[cls] = route
+    return route
+
+
+def _general(state: State, event: Any, route: Route) -> State:
+    """Fold an event the long way (see the module's first lines)."""
+    case = route.case
+    if not route.ready or (not isinstance(event, Event) and event.__pydantic_extra__):
+        event = _admitted(event)
+        case = UNKNOWN if isinstance(event, UnknownEvent) else CASES[event.type]
+    if case is UNKNOWN:
+        state = _noted(state, event)
+    else:
+        state = _bounded(_noted(state, event), event)
+        if case.ends is not NOTHING and state.conversation.streams is not None:
+            state = _ended(state, event, case.ends)
+        state = case.apply(state, event)
+    return State(state.position + 1, state.live, state.conversation, state.session)
+
+
+def _admitted(event: object) -> Event:
+    """Decode the event; one slip of real producers is not worth a thread: an encrypted value that names no subtype."""
+    try:
+        return admit(event)
+    except MalformedEvent as error:
+        kind = event.get("type") if isinstance(event, Mapping) else None
+        if kind != "REASONING_ENCRYPTED_VALUE" or error.path != ("subtype",) or error.value is not None:
+            raise
+        note = Note("subtype-missing", ("subtype",), "it could be a message or a tool call; dropped")
+        return make(DroppedEvent, {"type": kind, "notes": (note,)})
+
+
+def _noted(state: State, event: Any) -> State:
+    """Record what decoding did about the event."""
+    for note in getattr(event, "notes", ()):
+        state = flag(state, event, note.code, f"{show_path(note.path)}: {note.detail}")
+    return state
+
+
+def _bounded(state: State, event: Any) -> State:
+    """Judge the event by where it stands: first of the stream, inside a run, after its end (spec: events/lifecycle)."""
+    session, kind = state.session, event.type
+    if session.runs:
+        status = session.runs[-1].status
+        if status == "running" or kind == "RUN_STARTED" or (kind == "RUN_ERROR" and status != "error"):
+            return state
+        return flag(state, event, "after-run-closed", f"the run is {status}")
+    if session.begun:
+        return state
+    state = with_session(state, begun=True)
+    if kind in ("RUN_STARTED", "RUN_ERROR"):
+        return state
+    return flag(state, event, "first-event")
+
+
+def _ended(state: State, event: Any, ends: str) -> State:
+    if ends is ALL:
+        return chunk.close_lanes(state, event)
+    return chunk.close_lane(state, event, event.subagent_run_id)
+
+
+def fold_all(state: State, events: Iterable[object]) -> State:
+    """Return the state after all `events`: the same as folding them one by one, faster. Raises as `fold` does."""
+    for event in events:
+        state = fold(state, event)
+    return state
+
+
+def fold_strict(state: State, event: object) -> State:
+    """Return `fold(state, event)`, or raise `ProtocolViolation` where the specification makes the event fatal."""
+    after = fold(state, event)
+    if after.session.anomalies is not state.session.anomalies:
+        for anomaly in after.session.anomalies.latest:
+            if anomaly.fatal and anomaly.position == state.position:
+                page = RULES[anomaly.code].page
+                raise ProtocolViolation(anomaly.code, anomaly.position, anomaly.event, page, anomaly.detail)
+    return after
+
+
+def finish(state: State) -> State:
+    """Return `state` where the stream may end here; raise `TruncatedRun` inside a run (spec: basic/transports)."""
+    active = run.current(state)
+    if active is not None:
+        raise TruncatedRun(active.run_id, state.position, run.still_open(state))
+    return state
+
+
+def seed(messages_: Iterable[Any] = (), state: Any = None, thread_id: str | None = None) -> State:
+    """Return the state of a stored thread, before its next run.
+
+    `messages_` are its messages (wire form or SDK objects), `state` its shared state (any JSON; an absent one is the
+    empty object), `thread_id` its id. Raises `MalformedEvent` for messages that the schema rejects.
+    """
+    event = decode({"type": "MESSAGES_SNAPSHOT", "messages": to_wire(list(messages_))})
+    seeded = with_session(State(), thread_id=thread_id, shared=freeze({} if state is None else state, ("state",)))
+    return messages.append_unknown(_noted(seeded, event), event, event.messages)

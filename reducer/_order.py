@@ -1,0 +1,233 @@
+"""In which order messages stand, and under which ids, in both layouts.
+
+STREAMED reads the timeline: every row where it opened, results moved behind their calls. MERGED reads the same rows
+as the specification's consumer would have met them: one message per id, where it was met first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State
+
+
+class Shown(NamedTuple):
+    """A message of the STREAMED layout: its entity, the rows it joins, and the ordinal of the first of them."""
+
+    key: Key
+    entry: Entry
+    rows: tuple[Row, ...] = ()
+    ordinal: int = 0
+
+
+class Conversed:
+    """One look at a conversation: entities by key, the rows of messages, the calls in them."""
+
+    def __init__(self, state: State) -> None:
+        self.timeline = state.conversation.timeline
+        self.settled = state.conversation.settled
+        self._live = state.live
+        self._index = state.conversation.index
+        self._entries: dict[Key, Entry] = {}
+        self._rows: dict[Key, tuple[Row, ...]] = {}
+        self._visible: dict[Key, frozenset[int]] = {}
+
+    def entry(self, key: Key) -> Entry:
+        """Return the entity under `key`, which has to be there."""
+        found = self.find(key)
+        assert found is not None, key
+        return found
+
+    def find(self, key: Key) -> Entry | None:
+        """Return the entity under `key`, if there is one."""
+        found = self._entries.get(key)
+        if found is None:
+            found = self._live.get(key)
+            if found is None:
+                found = self._index.get(key)
+            if found is not None:
+                self._entries[key] = found
+        return found
+
+    def rows(self, key: Key) -> tuple[Row, ...]:
+        """Return all rows of a message, the current one included."""
+        rows = self._rows.get(key)
+        if rows is None:
+            entry = self.entry(key)
+            rows = tuple(entry.entity.rows)
+            if entry.first >= 0:
+                rows += (Row(entry.first, entry.last, entry.rope),)
+            self._rows[key] = rows
+        return rows
+
+    def visible(self, key: Key) -> frozenset[int]:
+        """Return the ordinals of the rows of a message that have something to show, or that a claim shows."""
+        visible = self._visible.get(key)
+        if visible is None:
+            message = self.entry(key).entity
+            found = {n for n, row in enumerate(self.rows(key)) if row.rope is not None or row.calls}
+            if message.stated or (not found and message.value is not None):
+                found.add(0)
+            visible = self._visible[key] = frozenset(found)
+        return visible
+
+
+def occurrences(keys: Iterable[Key]) -> Iterator[tuple[Key, int]]:
+    """Number the occurrences of each key: the ordinal of the row that stands there."""
+    counts: dict[Key, int] = {}
+    for key in keys:
+        ordinal = counts.get(key, 0)
+        counts[key] = ordinal + 1
+        yield key, ordinal
+
+
+def merged_order(look: Conversed) -> list[Key]:
+    """Return the keys of the MERGED messages in order; a call that is a message of its own has a text key."""
+    settled = look.settled
+    tails: dict[Key | None, list[Key]] = {None: []}
+    last: Key | None = None
+    for key in settled.order if settled else ():
+        if key[0] == RESULT:
+            tails[last].append(key)
+        else:
+            last, tails[key] = key, []
+    # What opened since, in the order of the events: rows, and the calls that stand under their own id.
+    since = settled.rows if settled else 0
+    after = settled.position if settled else -1
+    met: list[tuple[int, Key]] = []
+    for number, (key, ordinal) in enumerate(occurrences(look.timeline)):
+        if key[0] in (TEXT, REASONING):
+            row = look.rows(key)[ordinal]
+            if number >= since:
+                met.append((row.first, key))
+            for call in row.calls or ():
+                entry = look.entry(call)
+                own: Key = (TEXT, entry.entity.home)
+                if own != key[:2] and entry.first > after:
+                    met.append((entry.first, own))
+        elif number >= since:
+            met.append((look.entry(key).first, key))
+    met.sort(key=lambda pair: pair[0])
+    for position, key in met:
+        if key[0] == RESULT:
+            owner = _holder(look, key, position)
+            tails[owner if owner in tails else last].append(key)
+        elif key not in tails:
+            last, tails[key] = key, []
+    order = tails.pop(None)
+    for key, tail in tails.items():
+        order.append(key)  # type: ignore[arg-type]
+        order += tail
+    return order
+
+
+def _holder(look: Conversed, key: Key, position: int) -> Key | None:
+    """Return the message that held the result's call when the result came."""
+    if look.entry(key).entity.stated:
+        return None
+    call = look.find((CALL, key[2]))
+    if call is None or call.entity.place is None or call.first > position:
+        return None
+    return (TEXT, call.entity.home)
+
+
+def streamed_order(look: Conversed) -> list[Shown]:
+    """Return the messages of the STREAMED layout in order: results stand behind what holds their calls."""
+    messages = _joined(look)
+    holders: dict[str, list[tuple[int, int]]] = {}
+    for number, shown in enumerate(messages):
+        for row in shown.rows:
+            for call in row.calls or ():
+                holders.setdefault(call[1], []).append((look.entry(call).first, number))
+    tails: dict[int, list[int]] = {-1: []}
+    waiting: dict[int, list[int]] = {}
+    anchor = -1
+    for number, shown in enumerate(messages):
+        if shown.key[0] == TEXT:
+            anchor = number
+            tails[anchor] = [number, *waiting.pop(number, ())]
+            continue
+        place = anchor
+        if shown.key[0] == RESULT and shown.key[2] in holders:
+            # Of calls that reuse an id the result answers the latest that had opened, or else the first to come.
+            calls = holders[shown.key[2]]
+            place = max((call for call in calls if call[0] <= shown.entry.first), default=min(calls))[1]
+        if place > number:
+            waiting.setdefault(place, []).append(number)
+        else:
+            tails[place].append(number)
+    return [messages[number] for tail in tails.values() for number in tail]
+
+
+def _joined(look: Conversed) -> list[Shown]:
+    """Return what is shown in the order of the timeline, rows of one entity joined (see the module's first lines).
+
+    Only the rows of the same lane decide, so that other lanes never change how a lane is cut up.
+    """
+    messages: list[Shown] = []
+    last: dict[tuple[Owner, str], int] = {}
+    for key, ordinal in occurrences(look.timeline):
+        entry = look.entry(key)
+        kind, lane = key[0], entry.entity.owner
+        if kind in (TEXT, REASONING):
+            if ordinal not in look.visible(key):
+                continue
+            row = look.rows(key)[ordinal]
+            before = last.get((lane, kind), -1)
+            shown = messages[before] if before >= 0 else None
+            if shown is not None and shown.key == key and not (row.rope and any(r.calls for r in shown.rows)):
+                messages[before] = shown._replace(rows=(*shown.rows, row))
+                number = before
+            else:
+                number = len(messages)
+                messages.append(Shown(key, entry, (row,), ordinal))
+        else:
+            number = len(messages)
+            messages.append(Shown(key, entry))
+        last[(lane, REASONING)] = number
+        call = look.find((CALL, key[2])) if kind == RESULT else None
+        if call is None or call.entity.place is None or call.entity.owner != lane:
+            # A result of the lane's own call moves behind it, so it never stands between two texts.
+            last[(lane, TEXT)] = number
+    return messages
+
+
+def names(look: Conversed, keys: Iterable[Key]) -> tuple[dict[Key, str], set[str]]:
+    """Return the id that each entity shows under, and all ids that are taken.
+
+    The entity that opened first under an id keeps it; one of another kind gets an id made of it and its kind.
+    """
+    known = dict.fromkeys((*look.timeline, *keys))
+    taken = {key[1] for key in known}
+    shown: dict[Key, str] = {}
+    first: set[str] = set()
+    for key in known:
+        name = key[1]
+        if name in first:
+            name = free(f"{name}#{key[2] if len(key) > 2 else key[0]}", taken)
+        else:
+            first.add(name)
+        shown[key] = name
+    return shown, taken
+
+
+def free(name: str, taken: set[str]) -> str:
+    """Return `name`, made longer until nothing else has it, and take it."""
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
+
+
+def streamed_names(look: Conversed, order: Iterable[Shown]) -> list[str]:
+    """Return the ids of the STREAMED messages: the first of an entity keeps its id, the others' are made of it."""
+    order = list(order)
+    shown, taken = names(look, ())
+    first: dict[Key, int] = {}
+    for message in order:
+        first[message.key] = min(first.get(message.key, message.ordinal), message.ordinal)
+    return [
+        shown[key] if ordinal == first[key] else free(f"{shown[key]}#{ordinal}", taken)
+        for key, _, _, ordinal in order
+    ]

@@ -1,0 +1,278 @@
+"""The projection: what a reader sees of a state, in one of two layouts.
+
+This is the one place that makes messages out of entities: fresh plain dicts in wire form that reach back nowhere.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+import attrs
+
+from reducer._frozen import freeze, thaw
+from reducer._order import Conversed, merged_order, names, streamed_names, streamed_order
+from reducer._state import ACTIVITY, RESULT, TEXT, Anomaly, Entry, Key, Run, State
+from reducer._text import text
+
+
+class Layout(Enum):
+    """How messages are laid out: as they streamed, or one per id as the specification's consumer holds them."""
+
+    STREAMED = "streamed"
+    MERGED = "merged"
+
+
+@attrs.frozen
+class Origin:
+    """Where a message comes from: the positions of its first and last event, the run it began in, its owner."""
+
+    span: tuple[int, int]
+    run_id: str | None
+    owner: str | None
+
+
+@attrs.frozen
+class Snapshot:
+    """A thread as a reader sees it. All of it is fresh plain data in wire form; changing it changes nothing else.
+
+    `messages` in order, `origins` one for each of them, `state` the shared state, `interrupts` the open ones, `runs`
+    in order, `pending_tool_calls` the ids of calls without a result, `usage` the tokens summed per provider and model,
+    `anomalies` the first ones in full and `anomaly_counts` all of them by code.
+    """
+
+    messages: list[dict[str, Any]]
+    origins: list[Origin]
+    state: Any
+    interrupts: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    pending_tool_calls: list[str]
+    usage: list[dict[str, Any]]
+    anomalies: list[Anomaly]
+    anomaly_counts: dict[str, int]
+    thread_id: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the snapshot as one JSON object, camelCase, fresh."""
+        origins = [{"span": list(o.span), "runId": o.run_id, "owner": o.owner} for o in self.origins]
+        anomalies = [
+            {"code": a.code, "position": a.position, "event": a.event, "detail": a.detail, "fatal": a.fatal}
+            for a in self.anomalies
+        ]
+        told = {
+            "threadId": self.thread_id,
+            "messages": self.messages,
+            "origins": origins,
+            "state": self.state,
+            "interrupts": self.interrupts,
+            "runs": self.runs,
+            "pendingToolCalls": self.pending_tool_calls,
+            "usage": self.usage,
+            "anomalies": anomalies,
+            "anomalyCounts": self.anomaly_counts,
+        }
+        return {name: thaw(freeze(value)) for name, value in told.items()}
+
+
+def project(state: State, layout: Layout = Layout.STREAMED) -> Snapshot:
+    """Return what a reader sees of `state`; the state stays as it is, and nothing in the snapshot reaches into it."""
+    look = Conversed(state)
+    made = _streamed(look) if layout is Layout.STREAMED else _merged(look)
+    session = state.session
+    starts = [run.first for run in session.runs]
+    messages: list[dict[str, Any]] = []
+    origins: list[Origin] = []
+    for message, owner, span in made:
+        messages.append(message)
+        number = bisect_right(starts, span[0]) - 1
+        run_id = session.runs[number].run_id if number >= 0 else None
+        origins.append(Origin(span, run_id, owner))
+    return Snapshot(
+        messages=messages,
+        origins=origins,
+        state=thaw(session.shared),
+        interrupts=[thaw(interrupt) for interrupt in session.interrupts],
+        runs=[_run(run) for run in session.runs],
+        pending_tool_calls=_pending(look),
+        usage=_usage(session.runs),
+        anomalies=list(session.anomalies.first),
+        anomaly_counts=dict(sorted(session.anomalies.counts.items())),
+        thread_id=session.thread_id,
+    )
+
+
+Made = tuple[dict[str, Any], "str | None", tuple[int, int]]
+
+
+def _streamed(look: Conversed) -> Iterable[Made]:
+    order = streamed_order(look)
+    for shown, name in zip(order, streamed_names(look, order)):
+        entity = shown.entry.entity
+        if shown.key[0] in (RESULT, ACTIVITY):
+            yield _whole(name, shown.key, shown.entry), entity.owner, (shown.entry.first, shown.entry.last)
+            continue
+        content = text(*(row.rope for row in shown.rows))
+        calls = [call for row in shown.rows for call in row.calls or ()]
+        first = shown.ordinal == min(look.visible(shown.key))
+        message: dict[str, Any] = {"id": name, "role": entity.role}
+        if entity.name is not None:
+            message["name"] = entity.name
+        if first and entity.parts is not None:
+            message["content"] = _parts(entity.parts, content)
+        elif content or not calls:
+            message["content"] = content
+        if calls:
+            message["toolCalls"] = [_call(look.entry(call)) for call in calls]
+        if first:
+            _described(message, entity)
+        if entity.owner is not None:
+            message["subagentRunId"] = entity.owner
+        yield message, entity.owner, _span(look, shown.rows, calls)
+
+
+def _span(look: Conversed, rows: Iterable[Any], calls: Iterable[Key]) -> tuple[int, int]:
+    bounds = [(row.first, row.last) for row in rows]
+    bounds += [(entry.first, entry.last) for entry in map(look.entry, calls)]
+    return min(bound[0] for bound in bounds), max(bound[1] for bound in bounds)
+
+
+def _merged(look: Conversed) -> Iterable[Made]:
+    order = merged_order(look)
+    shown, _ = names(look, order)
+    homes = _homes(look)
+    for key in order:
+        entry = look.find(key)
+        if entry is not None and key[0] in (RESULT, ACTIVITY):
+            yield _whole(shown[key], key, entry), entry.entity.owner, (entry.first, entry.last)
+            continue
+        rows = look.rows(key) if entry is not None else ()
+        calls = homes.get(key, [])
+        message: dict[str, Any] = {"id": shown[key], "role": "assistant"}
+        opener: Any = entry.entity if entry is not None else None
+        if calls and (not rows or look.entry(calls[0]).first < rows[0].first):
+            opener = look.entry(calls[0]).entity
+        elif opener is not None:
+            message["role"] = opener.role
+            if opener.name is not None:
+                message["name"] = opener.name
+        if entry is not None and entry.entity.spoken:
+            content = text(*(row.rope for row in rows))
+            parts = entry.entity.parts
+            message["content"] = content if parts is None else _parts(parts, content)
+        if calls:
+            message["toolCalls"] = [_call(look.entry(call)) for call in calls]
+        if entry is not None:
+            _described(message, entry.entity)
+        if opener is not None and opener.owner is not None:
+            message["subagentRunId"] = opener.owner
+        yield message, opener.owner, _span(look, rows, calls)
+
+
+def _homes(look: Conversed) -> dict[Key, list[Key]]:
+    """Return the calls of each MERGED message, in the order in which they opened."""
+    homes: dict[Key, list[Key]] = {}
+    for key in dict.fromkeys(look.timeline):
+        if key[0] == TEXT:
+            for row in look.rows(key):
+                for call in row.calls or ():
+                    home = look.entry(call).entity.home
+                    homes.setdefault(key if key[1] == home else (TEXT, home), []).append(call)
+    for calls in homes.values():
+        calls.sort(key=lambda call: look.entry(call).first)
+    return homes
+
+
+def _parts(parts: Any, content: str) -> list[Any]:
+    """A content of parts that text was streamed behind has that text as its last part."""
+    told: list[Any] = thaw(parts)
+    return [*told, {"type": "text", "text": content}] if content else told
+
+
+def _call(entry: Entry) -> dict[str, Any]:
+    call = entry.entity
+    made = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text(entry.rope)}}
+    _described(made, call)
+    return made
+
+
+def _whole(name: str, key: Key, entry: Entry) -> dict[str, Any]:
+    """Return a tool or activity message."""
+    entity = entry.entity
+    message: dict[str, Any] = {"id": name, "role": "tool" if key[0] == RESULT else "activity"}
+    if key[0] == RESULT:
+        message["toolCallId"] = entity.call_id
+    else:
+        message["activityType"] = entity.type
+    message["content"] = thaw(entity.content)
+    if key[0] == RESULT:
+        if entity.error is not None:
+            message["error"] = entity.error
+        _described(message, entity)
+    elif entity.metadata is not None:
+        message["metadata"] = thaw(entity.metadata)
+    if entity.owner is not None:
+        message["subagentRunId"] = entity.owner
+    return message
+
+
+def _described(made: dict[str, Any], entity: Any) -> None:
+    """Add what may ride on any message but an activity, and on calls."""
+    if entity.value is not None:
+        made["encryptedValue"] = entity.value
+    if entity.value_type is not None:
+        made["encryptedValueType"] = entity.value_type
+    if entity.metadata is not None:
+        made["metadata"] = thaw(entity.metadata)
+
+
+def _run(run: Run) -> dict[str, Any]:
+    told: dict[str, Any] = {"runId": run.run_id, "threadId": run.thread_id, "status": run.status}
+    told["span"] = [run.first, run.last]
+    for name, value in (
+        ("parentRunId", run.parent_run_id),
+        ("protocolVersion", run.protocol_version),
+        ("outcome", run.outcome),
+        ("result", run.result),
+    ):
+        if value is not None:
+            told[name] = thaw(value)
+    if run.error is not None:
+        told["error"] = {"message": run.error} | ({} if run.code is None else {"code": run.code})
+    if run.usage:
+        told["usage"] = thaw(run.usage)
+    if run.subagents:
+        told["subagents"] = [
+            {"subagentRunId": sub.id, "name": sub.name, "status": sub.status, "span": [sub.first, sub.last]}
+            | thaw(sub.started)
+            | ({} if sub.ended is None else thaw(sub.ended))
+            for sub in sorted(run.subagents.values(), key=lambda sub: sub.first)
+        ]
+    return told
+
+
+def _pending(look: Conversed) -> list[str]:
+    """Return the ids of the calls that have no result, in the order of the timeline."""
+    calls = [
+        call
+        for key in dict.fromkeys(look.timeline)
+        if key[0] == TEXT
+        for row in look.rows(key)
+        for call in row.calls or ()
+    ]
+    entries = sorted((look.entry(call) for call in calls), key=lambda entry: entry.first)
+    return list(dict.fromkeys(entry.entity.id for entry in entries if not entry.entity.answered))
+
+
+def _usage(runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """Sum the token usage of all runs per provider and model; a count that nobody reported stays absent."""
+    sums: dict[tuple[Any, Any], dict[str, Any]] = {}
+    for run in runs:
+        for used in run.usage:
+            key = (used.get("provider"), used.get("model"))
+            total = sums.setdefault(key, {})
+            for name, value in used.items():
+                known = total.get(name)
+                total[name] = known + value if isinstance(value, int) and isinstance(known, int) else value
+    return [dict(total) for total in sums.values()]

@@ -1,0 +1,334 @@
+"""The state: one immutable record, and the records of its concerns.
+
+Hot and cold are kept apart. What a delta changes lies at the top: the position and `live`, the open entities with
+the text of their current rows. What openings and ends change is the conversation; runs, shared state and anomalies
+are the session. So a delta makes one small tuple, one copy of a small dict and one record of four fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Union
+
+import attrs
+from pyrsistent import PVector, pvector
+
+from reducer._frozen import Frozen, Object
+from reducer._index import Index
+from reducer._rules import RULES
+from reducer._text import Rope, same_text, text
+
+TEXT, REASONING, CALL, RESULT, ACTIVITY = "text", "reasoning", "call", "result", "activity"
+
+Key = tuple[str, ...]
+"""What an entity is known by: its kind and id; a result's message id and call id; an older call's id and position."""
+
+Owner = Union[str, None]
+"""The subagent invocation that something belongs to; `None` is the parent agent."""
+
+
+def _by_text(rope: Rope) -> str:
+    return text(rope)
+
+
+@attrs.frozen
+class Row:
+    """A stretch of a message that is not current any more, or that holds calls.
+
+    `first` and `last` are the positions of its first and last event, `since` that of the call that made it a group.
+    """
+
+    first: int
+    last: int
+    rope: Rope = attrs.field(default=None, eq=_by_text)
+    calls: PVector[Key] | None = None
+    since: int = -1
+
+
+@attrs.frozen
+class Message:
+    """A text or reasoning message: what is established about it, and its rows but for the current one.
+
+    `owner` is whose it is, `tag` what continuations in the run number `run` have to agree with. `started` says that its text has
+    opened (a call alone may have created it), `spoken` that it has a content of its own, be it empty, `stated` that
+    a snapshot, an input or a stored thread brought it. `parts` is a content of parts, `group` the ordinal of the row
+    that holds its latest calls.
+    """
+
+    kind: str
+    id: str
+    role: str
+    name: str | None
+    owner: Owner
+    tag: Owner
+    run: int = 0
+    started: bool = True
+    spoken: bool = True
+    stated: bool = False
+    metadata: Object | None = None
+    value: str | None = None
+    value_type: str | None = None
+    parts: PVector[Any] | None = None
+    rows: PVector[Row] = pvector()
+    group: int = -1
+
+
+@attrs.frozen
+class Call:
+    """A tool call. `home` is the message that holds it for the specification's consumer, `place` the message and
+    the ordinal of the row that shows it (`None`: arguments came, but no start yet). `echo` counts the characters of
+    stated arguments that the stream has repeated so far, `None` where it repeats nothing.
+    """
+
+    id: str
+    name: str
+    home: str
+    owner: Owner
+    tag: Owner
+    run: int = 0
+    place: tuple[Key, int] | None = None
+    answered: bool = False
+    stated: bool = False
+    echo: int | None = None
+    metadata: Object | None = None
+    value: str | None = None
+    value_type: str | None = None
+
+
+@attrs.frozen
+class Result:
+    """A tool result: a message of its own, `content` a string or parts."""
+
+    id: str
+    call_id: str
+    owner: Owner
+    content: Frozen
+    error: str | None = None
+    stated: bool = False
+    metadata: Object | None = None
+    value: str | None = None
+    value_type: str | None = None
+
+    @property
+    def tag(self) -> Owner:
+        """What continuations have to agree with."""
+        return self.owner
+
+
+@attrs.frozen
+class Activity:
+    """An activity message, its content any JSON object."""
+
+    id: str
+    type: str
+    owner: Owner
+    content: Frozen
+    metadata: Object | None = None
+
+    @property
+    def tag(self) -> Owner:
+        """What continuations have to agree with."""
+        return self.owner
+
+
+Entity = Union[Message, Call, Result, Activity]
+
+
+class Entry(NamedTuple):
+    """An entity with what is written now: a message's current row (`first` is -1 where it has none), a call's
+    arguments. `first` and `last` are event positions.
+    """
+
+    entity: Any
+    first: int
+    last: int
+    rope: Rope = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Entry):
+            return NotImplemented
+        return self[:3] == other[:3] and same_text(self[3], other[3])
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@attrs.frozen
+class Lane:
+    """Where one owner's rows were cut last: a row that opened before the cut of its kind is not current.
+
+    `latest` is the message whose row is the lane's latest tool-call group, while that is current.
+    """
+
+    text: int = -1
+    reasoning: int = -1
+    group: int = -1
+    latest: Key | None = None
+
+
+@attrs.frozen
+class Stream:
+    """An open chunk stream: its entity, and what its opener said of each field that a continuation may repeat."""
+
+    key: Key
+    established: Mapping[str, str | None] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Streams:
+    """The open chunk streams: at most one in a lane (spec: basic/patterns/streaming).
+
+    `lanes` holds each lane's stream, `kinds` for each kind the lanes of its open entities, `recent` for each kind the
+    lane of its last chunk.
+    """
+
+    lanes: Mapping[Owner, Stream] = attrs.field(factory=dict)
+    kinds: Mapping[str, Mapping[Key, Owner]] = attrs.field(factory=dict)
+    recent: Mapping[str, Owner] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Settled:
+    """The order that a messages snapshot left for the MERGED layout: `order` for the first `rows` rows, at `position`."""
+
+    order: tuple[Key, ...]
+    rows: int
+    position: int
+
+
+@attrs.frozen
+class Conversation:
+    """`timeline` has one key per row in opening order, `index` every entity that is not open, `lanes` the cuts.
+
+    `streams` are the open chunk streams, `None` where there are none, `unclaimed` the encrypted values that came before
+    their entity, `settled` what a messages snapshot left, `opened` the position of the last opening that cut anything.
+    """
+
+    timeline: PVector[Key] = pvector()
+    index: Index[Key, Entry] = attrs.field(factory=Index)
+    lanes: Index[Owner, Lane] = attrs.field(factory=Index)
+    streams: Streams | None = None
+    unclaimed: Mapping[Key, tuple[str, str | None]] = attrs.field(factory=dict)
+    settled: Settled | None = None
+    opened: int = -1
+
+
+@attrs.frozen
+class Subagent:
+    """An announced invocation of a subagent: `status` is running, finished, suspended, error or abandoned."""
+
+    id: str
+    name: str
+    status: str
+    first: int
+    last: int
+    started: Frozen = None
+    ended: Frozen = None
+
+
+@attrs.frozen
+class Run:
+    """One run. `status` is running, finished, interrupted, cancelled, error or truncated.
+
+    `steps` are open steps by owner and name, `spans` open reasoning spans with their owners, `subagents` every
+    invocation this run announced, `thinking` the ids given to open THINKING_* material. `echoed` says that RUN_STARTED
+    told the input.
+    """
+
+    run_id: str | None
+    thread_id: str | None
+    first: int
+    last: int
+    status: str = "running"
+    parent_run_id: str | None = None
+    protocol_version: str | None = None
+    outcome: Frozen = None
+    result: Frozen = None
+    error: str | None = None
+    code: str | None = None
+    usage: PVector[Any] = pvector()
+    echoed: bool = False
+    steps: Mapping[tuple[Owner, str], int] = attrs.field(factory=dict)
+    spans: Mapping[str, Owner] = attrs.field(factory=dict)
+    subagents: Mapping[str, Subagent] = attrs.field(factory=dict)
+    thinking: Mapping[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Anomaly:
+    """Something that broke a rule or could not be applied.
+
+    `code` is the rule's, `position` the event's, `event` its type, `detail` what happened, `fatal` whether the
+    specification makes it so.
+    """
+
+    code: str
+    position: int
+    event: str
+    detail: str = ""
+
+    @property
+    def fatal(self) -> bool:
+        """Whether the specification makes this fatal."""
+        return RULES[self.code].fatal
+
+
+KEPT = 128
+"""How many anomalies are kept in full; all are counted."""
+
+
+@attrs.frozen
+class Anomalies:
+    """`counts` for all codes, `first` ones in full, `latest` those of the last event that had any."""
+
+    counts: Mapping[str, int] = attrs.field(factory=dict)
+    first: PVector[Anomaly] = pvector()
+    latest: tuple[Anomaly, ...] = ()
+
+    def adding(self, anomaly: Anomaly) -> Anomalies:
+        """Return these and `anomaly`."""
+        counts = {**self.counts, anomaly.code: self.counts.get(anomaly.code, 0) + 1}
+        first = self.first.append(anomaly) if len(self.first) < KEPT else self.first
+        same_event = self.latest and self.latest[-1].position == anomaly.position
+        latest = (*self.latest, anomaly) if same_event else (anomaly,)
+        return Anomalies(counts, first, latest)
+
+
+@attrs.frozen
+class Session:
+    """What is not conversation: the shared state, the runs, the open interrupts in order, the anomalies.
+
+    `begun` says that an event the protocol knows has arrived, which is when the first-event rule is judged.
+    """
+
+    shared: Frozen = Object({})
+    runs: PVector[Run] = pvector()
+    interrupts: PVector[Object] = pvector()
+    anomalies: Anomalies = attrs.field(factory=Anomalies)
+    thread_id: str | None = None
+    begun: bool = False
+
+
+@attrs.frozen
+class State:
+    """All that the events so far have said. Make one with `EMPTY` or `seed`, go on with `fold`, look with `project`.
+
+    `position` is the number of events folded. What else is in here is not public: it may change with any release.
+    """
+
+    position: int = 0
+    live: Mapping[Key, Entry] = attrs.field(factory=dict)
+    conversation: Conversation = attrs.field(factory=Conversation)
+    session: Session = attrs.field(factory=Session)
+
+    def __repr__(self) -> str:
+        runs = self.session.runs
+        status = runs[-1].status if runs else "no run"
+        rows, still = len(self.conversation.timeline), len(self.live)
+        return f"<State after {self.position} events: {status}, {rows} rows, {still} open>"
+
+
+EMPTY = State()
+"""The state before any event."""
