@@ -112,7 +112,7 @@ def merged_order(look: Conversed) -> list[Key]:
     for position, key in met:
         if key[0] == RESULT:
             owner = _holder(look, key, position)
-            tails[owner if owner in tails else last].append(key)
+            tails[last if owner is None or owner not in tails else owner].append(key)
         elif key not in tails:
             last, tails[key] = key, []
     order = tails.pop(None)

@@ -171,9 +171,8 @@ def _decoded(data: Any, found: Findings) -> Event:
 def _parsed(text: str | bytes | bytearray) -> Any:
     """Return parsed JSON text. Raises `MalformedEvent` for text that is none, or more than this Python can read."""
     try:
-        if not isinstance(text, str):
-            text = text.decode(json.detect_encoding(text), "surrogatepass")
-        return _READER.decode(text)
+        read = text if isinstance(text, str) else text.decode(json.detect_encoding(text), "surrogatepass")
+        return _READER.decode(read)
     except json.JSONDecodeError as error:
         rule = f"must be JSON: {error.msg} at line {error.lineno}, column {error.colno}"
     except RecursionError:

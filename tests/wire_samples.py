@@ -5,6 +5,7 @@ The table is what is under test, too: the SDK and the reference client hold it t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -61,9 +62,9 @@ def samples(shape: Shape) -> list[Any]:  # noqa: C901, PLR0911 - a case for each
         case Const(word):
             return [word]
         case ListOf(item):
-            return _lists(samples(item))
+            return [samples(item)]
         case Content(part):
-            return ["x", *_lists(samples(part))]
+            return ["x", samples(part)]
         case Union(members=members):
             return [sample for member in members.values() for sample in samples(member)]
         case Record(fields):
@@ -72,15 +73,17 @@ def samples(shape: Shape) -> list[Any]:  # noqa: C901, PLR0911 - a case for each
             return [whole, *({**whole, name: value} for name, values in several.items() for value in values[1:])]
 
 
-def _lists(elements: list[Any]) -> list[list[Any]]:
-    """Return a list of all, and one of each, since an older SDK may refuse some."""
-    return [elements, *([element] for element in elements if len(elements) > 1)]
-
-
 def events(kind: str) -> list[dict[str, Any]]:
-    """Return events of one type: with all fields, in each variety, and with the required fields only."""
-    least = {name: samples(field.shape)[0] for name, field in EVENTS[kind].fields.items() if field.required}
-    return [deepcopy(event) for event in (least, *samples(EVENTS[kind]))]
+    """Return events of a type: with the required fields, with one element of each list, with all, in each variety."""
+    whole, *varieties = samples(EVENTS[kind])
+    required = {name: whole[name] for name, field in EVENTS[kind].fields.items() if field.required}
+    least = {name: [] if isinstance(value, list) else value for name, value in required.items()}
+    # An SDK older than one message or part refuses the event that holds them all.
+    single = [
+        {**least, name: [element]} for name, value in whole.items() if isinstance(value, list) for element in value
+    ]
+    # Copies of copies: a change in one place of an event is to be a change in one place.
+    return [json.loads(json.dumps(event)) for event in (least, *single, whole, *varieties)]
 
 
 EVERY_EVENT = [(kind, event) for kind in EVENTS for event in events(kind)]
@@ -127,21 +130,40 @@ def places(shape: Shape, value: Any, path: PathTo = (), name: str = "", tag: str
             yield from places(ListOf(part), value, path, name)
 
 
-def records(shape: Shape, value: Any, path: PathTo = ()) -> Iterator[tuple[PathTo, Record]]:
-    """Yield the described objects of a sample."""
+def records(shape: Shape, value: Any, path: PathTo = (), name: str = "") -> Iterator[tuple[str, PathTo, Record]]:
+    """Yield the described objects of a sample, with their names in the table."""
     match shape:
         case Record(fields):
-            yield path, shape
-            for name, field in fields.items():
-                if name in value:
-                    yield from records(field.shape, value[name], (*path, name))
+            yield name, path, shape
+            for key, field in fields.items():
+                if key in value:
+                    yield from records(field.shape, value[key], (*path, key), f"{name}.{key}")
         case Union(word, members):
-            yield from records(members[value[word]], value, path)
+            yield from records(members[value[word]], value, path, f"{name}:{value[word]}")
         case ListOf(item):
             for index, element in enumerate(value):
-                yield from records(item, element, (*path, index))
+                yield from records(item, element, (*path, index), name)
         case Content(part) if isinstance(value, list):
-            yield from records(ListOf(part), value, path)
+            yield from records(ListOf(part), value, path, name)
+
+
+def places_of(kind: str) -> list[tuple[dict[str, Any], Place]]:
+    """Return each place that the table has in an event of a type, its type aside, with the first event that has it."""
+    found: dict[str, tuple[dict[str, Any], Place]] = {}
+    for event in events(kind):
+        for place in places(EVENTS[kind], event):
+            if place.path != ("type",):
+                found.setdefault(place.name, (event, place))
+    return list(found.values())
+
+
+def records_of(kind: str) -> list[tuple[dict[str, Any], PathTo, Record]]:
+    """Return each object that the table has in an event of a type, with the first event that has it."""
+    found: dict[str, tuple[dict[str, Any], PathTo, Record]] = {}
+    for event in events(kind):
+        for name, path, record in records(EVENTS[kind], event):
+            found.setdefault(name, (event, path, record))
+    return list(found.values())
 
 
 def at(value: Any, path: PathTo) -> Any:

@@ -63,7 +63,9 @@ def stated(
         return state, {key: Entry(entity, now, now)}
     rope = append(None, content) if isinstance(content, str) else None
     calls = message.get("toolCalls") or ()
-    if not calls:
+    is_open = key in state.live
+    if is_open and not calls:
+        # The stream goes on in the restated row; what was closed goes on, if ever, in a row of its own.
         return state, {key: Entry(entity, now, now, rope)}
     found: dict[Key, Entry] = {}
     for call in calls:
@@ -71,8 +73,8 @@ def stated(
         if call_key in taken:
             call_key = (*call_key, key[1])
         state, found[call_key] = _call(state, key, entity, call, before.get(call_key))
-    row = Row(now, now, rope, pvector(found), now)
-    entity = attrs.evolve(entity, rows=pvector([row]), group=0)
+    row = Row(now, now, rope, pvector(found) if found else None, now if is_open else -1)
+    entity = attrs.evolve(entity, rows=pvector([row]), group=0 if found else -1)
     return state, {key: Entry(entity, -1, now), **found}
 
 

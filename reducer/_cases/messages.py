@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from pyrsistent import pvector
 
-from reducer._cases._entities import flag
+from reducer._cases._entities import find, flag
 from reducer._cases._stated import index_results, key_of, settle, stated
 from reducer._index import Index
 from reducer._order import Conversed, merged_order, streamed_names, streamed_order
@@ -147,7 +147,8 @@ def _timeline(
         found += derived.get((key, ordinal), ())
         if key[0] == TEXT:
             row = look.rows(key)[ordinal]
-            found += [(TEXT, look.entry(call).entity.home) for call in row.calls or ()]
+            homes = [(TEXT, look.entry(call).entity.home) for call in row.calls or ()]
+            found += [home for home in homes if home in told]
         for one in found:
             if one in told and one not in placed:
                 placed.add(one)
@@ -165,14 +166,19 @@ def _emptied(entry: Entry) -> Entry:
     return Entry(attrs.evolve(entry.entity, place=None, echo=None), entry.first, entry.last)
 
 
+def _is_home(state: State, key: Key) -> bool:
+    """Say whether the message is one that a call without a parent makes for the specification's consumer."""
+    call = find(state, (CALL, key[1])) if key[0] == TEXT else None
+    return call is not None and call.entity.place is not None and call.entity.home == key[1]
+
+
 def append_unknown(state: State, event: Any, messages: Iterable[Any]) -> State:
     """Append the messages that the thread does not hold yet, under their own ids or those that it shows them under."""
     fresh: dict[Key, Any] = {}
     ids = {key[1] for key in state.conversation.index} | {key[1] for key in state.live}
     for message in messages:
         key = key_of(message)
-        known = key in state.live or state.conversation.index.get(key) is not None
-        if not known and key not in fresh:
+        if key not in fresh and find(state, key) is None and not _is_home(state, key):
             fresh[key] = message
     if not fresh:
         return state
