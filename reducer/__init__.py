@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from reducer._fold import finish, fold, fold_all, fold_strict, seed
 from reducer._project import Layout, Origin, Snapshot, project
+from reducer._replay import hydrate, rejoin
 from reducer._state import EMPTY, Anomaly, State
 from reducer._wire import Event, decode
 from reducer.errors import CheckpointError, MalformedEvent, ProtocolViolation, ReducerError, TruncatedRun
@@ -33,6 +34,8 @@ __all__ = [
     "fold",
     "fold_all",
     "fold_strict",
+    "hydrate",
     "project",
+    "rejoin",
     "seed",
 ]

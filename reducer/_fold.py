@@ -16,7 +16,6 @@ A content event for a row that is open, quiet and current skips all of that: see
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter
 from typing import Any, NamedTuple, Optional
 
 from pydantic import BaseModel
@@ -42,7 +41,7 @@ from reducer._frozen import freeze, to_wire
 from reducer._hot import appender
 from reducer._run import with_session
 from reducer._rules import RULES
-from reducer._state import CALL, REASONING, TEXT, State
+from reducer._state import CALL, REASONING, TEXT, State, at_rest
 from reducer._wire import admit, decode
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
 
@@ -50,11 +49,10 @@ NOTHING, LANE, ALL = "nothing", "lane", "all"
 
 
 class Case(NamedTuple):
-    """A row of the table: the function, which chunk streams the event's arrival ends, and the function for hot ones."""
+    """A row of the table: the function, and which chunk streams the event's arrival ends."""
 
     apply: Callable[[State, Any], State]
     ends: str = NOTHING
-    hot: Optional[Callable[[State, Any], Optional[State]]] = None
 
 
 CASES: dict[str, Case] = {
@@ -64,18 +62,18 @@ CASES: dict[str, Case] = {
     "STEP_STARTED": Case(step.step_started, LANE),
     "STEP_FINISHED": Case(step.step_finished, LANE),
     "TEXT_MESSAGE_START": Case(text.text_message_start, LANE),
-    "TEXT_MESSAGE_CONTENT": Case(text.text_message_content, LANE, appender(TEXT, "message_id")),
+    "TEXT_MESSAGE_CONTENT": Case(text.text_message_content, LANE),
     "TEXT_MESSAGE_END": Case(text.text_message_end, LANE),
     "TEXT_MESSAGE_CHUNK": Case(chunk.text_message_chunk),
     "REASONING_START": Case(reasoning.reasoning_start, LANE),
     "REASONING_MESSAGE_START": Case(reasoning.reasoning_message_start, LANE),
-    "REASONING_MESSAGE_CONTENT": Case(reasoning.reasoning_message_content, LANE, appender(REASONING, "message_id")),
+    "REASONING_MESSAGE_CONTENT": Case(reasoning.reasoning_message_content, LANE),
     "REASONING_MESSAGE_END": Case(reasoning.reasoning_message_end, LANE),
     "REASONING_MESSAGE_CHUNK": Case(chunk.reasoning_message_chunk),
     "REASONING_END": Case(reasoning.reasoning_end, LANE),
     "REASONING_ENCRYPTED_VALUE": Case(reasoning.reasoning_encrypted_value),
     "TOOL_CALL_START": Case(tool_call.tool_call_start, LANE),
-    "TOOL_CALL_ARGS": Case(tool_call.tool_call_args, LANE, appender(CALL, "tool_call_id")),
+    "TOOL_CALL_ARGS": Case(tool_call.tool_call_args, LANE),
     "TOOL_CALL_END": Case(tool_call.tool_call_end, LANE),
     "TOOL_CALL_CHUNK": Case(chunk.tool_call_chunk),
     "TOOL_CALL_RESULT": Case(tool_call.tool_call_result, LANE),
@@ -104,7 +102,7 @@ DIRECT: dict[str, tuple[str, ...]] = {
     "TEXT_MESSAGE_CONTENT": ("message_id", "delta", "metadata", "subagent_run_id"),
     "TEXT_MESSAGE_END": ("message_id", "metadata", "subagent_run_id"),
     "REASONING_START": ("message_id", "metadata", "subagent_run_id"),
-    "REASONING_MESSAGE_START": ("message_id", "metadata", "subagent_run_id"),
+    "REASONING_MESSAGE_START": ("message_id", "role", "metadata", "subagent_run_id"),
     "REASONING_MESSAGE_CONTENT": ("message_id", "delta", "metadata", "subagent_run_id"),
     "REASONING_MESSAGE_END": ("message_id", "metadata", "subagent_run_id"),
     "REASONING_END": ("message_id", "metadata", "subagent_run_id"),
@@ -115,17 +113,25 @@ DIRECT: dict[str, tuple[str, ...]] = {
 """The types whose SDK objects a case may read as they are, where their class has these fields."""
 
 
+CONTENT = {
+    "TEXT_MESSAGE_CONTENT": (TEXT, "message_id"),
+    "REASONING_MESSAGE_CONTENT": (REASONING, "message_id"),
+    "TOOL_CALL_ARGS": (CALL, "tool_call_id"),
+}
+"""The types that streams are made of, which have a short way: the kind they write to, and the field that names it."""
+
+Hot = Callable[[State, Any], Optional[State]]
+
+
 class Route(NamedTuple):
-    """How events of a class go: `aside` reads what would make them take the long way, `ready` says they need no decoding."""
+    """How events of a class go; `ready` says that they need no decoding."""
 
     case: Case
-    aside: Callable[[Any], Any]
     ready: bool
 
 
 _ROUTES: dict[type, Route] = {}
-_NOTED = attrgetter("notes")
-_EXTRAS = attrgetter("__pydantic_extra__")
+_HOT: dict[type, Hot] = {}
 
 
 def fold(state: State, event: object) -> State:
@@ -135,14 +141,13 @@ def fold(state: State, event: object) -> State:
     order events come in there is a next state: what breaks the protocol is recorded as an `Anomaly`. Raises
     `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
     """
-    route = _ROUTES.get(event.__class__) or _route(event)
+    hot = _HOT.get(event.__class__)
     try:
-        hot = route.case.hot
-        if hot is not None and not route.aside(event):
+        if hot is not None:
             after = hot(state, event)
             if after is not None:
                 return after
-        return _general(state, event, route)
+        return _general(state, event, _ROUTES.get(event.__class__) or _route(event))
     except (TypeError, AttributeError):
         # SDK objects can be changed after they were checked: let the rules of the wire say what is wrong with it.
         if isinstance(event, BaseModel):
@@ -155,23 +160,27 @@ def _route(event: object) -> Route:
     cls = event.__class__
     if issubclass(cls, Event):
         kind = cls.__dict__.get("type")
-        route = Route(CASES.get(kind, UNKNOWN) if isinstance(kind, str) else UNKNOWN, _NOTED, ready=True)
-        if isinstance(kind, str):
-            _ROUTES[cls] = route
-        return route
-    route = Route(UNKNOWN, _NOTED, ready=False)
+        if not isinstance(kind, str):
+            return Route(UNKNOWN, ready=True)
+        return _kept(cls, kind, sdk=False)
     if isinstance(event, BaseModel) and cls.__module__.startswith("ag_ui."):
         fields = type(event).model_fields
         kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
         if kind in DIRECT and all(name in fields for name in DIRECT[kind]):
-            route = Route(CASES[kind], _EXTRAS, ready=True)
-        _ROUTES[cls] = route
+            return _kept(cls, kind, sdk=True)
+    return Route(UNKNOWN, ready=False)
+
+
+def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
+    route = _ROUTES[cls] = Route(CASES[kind], ready=True)
+    if kind in CONTENT:
+        _HOT[cls] = appender(*CONTENT[kind], sdk=sdk)
     return route
 
 
 def _general(state: State, event: Any, route: Route) -> State:
     """Fold an event the long way (see the module's first lines)."""
-    case = route.case
+    case, state = route.case, at_rest(state)
     if not route.ready or (not isinstance(event, Event) and event.__pydantic_extra__):
         event = _admitted(event)
         case = UNKNOWN if isinstance(event, UnknownEvent) else CASES[event.type]

@@ -7,52 +7,64 @@ takes the long way. `docs/explanation/cost.md` says what each line of it buys.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 from reducer._cases._entities import is_cut
-from reducer._index import SMALL, assoc
-from reducer._state import CALL, Entry, State
+from reducer._index import assoc
+from reducer._state import CALL, Call, Conversation, Entry, State
+from reducer._text import SPAN, pack
 
-_entry: Callable[[type[Entry], tuple[Any, ...]], Entry] = tuple.__new__
+_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
+"""Makes a named tuple at half the price of its own constructor."""
 
 
-def appender(kind: str, id_field: str) -> Callable[[State, Any], State | None]:
-    """Return the short way for content events of entities of `kind`, whose id is the event's `id_field`."""
-    identity = attrgetter(id_field)
+def appender(kind: str, id_field: str, *, sdk: bool) -> Callable[[State, Any], State | None]:
+    """Return the short way for content events of entities of `kind`, whose id is the event's `id_field`.
+
+    `sdk` says that the events are objects of the SDK, not decoded ones: what speaks against the short way is the
+    unknown material on the one, the notes on the other.
+    """
     is_call = kind == CALL
 
     def append(state: State, event: Any) -> State | None:
-        live, conversation = state.live, state.conversation
-        key = (kind, identity(event))
-        entry = live.get(key)
-        if entry is None or event.metadata is not None or conversation.streams is not None:
+        position, live, conversation, session, pen = state
+        name, delta, tag = event.tool_call_id if is_call else event.message_id, event.delta, event.subagent_run_id
+        if (
+            event.metadata is not None
+            or delta.__class__ is not str
+            or (event.__pydantic_extra__ if sdk else event.notes)
+        ):
             return None
-        entity, first, _, rope = entry
-        tag = event.subagent_run_id
+        if pen is not None and pen[0] == name and pen[1] is kind:
+            entity, first, rope = pen[2], pen[3], pen[4]
+        else:
+            entry = live.get((kind, name))
+            if entry is None or conversation.streams is not None or not _quiet(conversation, entry):
+                return None
+            if pen is not None:
+                live = assoc(live, (pen[1], pen[0]), _new(Entry, (pen[2], pen[3], position - 1, pen[4])))
+            entity, first, _, rope = entry
         if tag is not None and tag != entity.tag:
             return None
-        if is_call:
-            if entity.echo is not None:
-                return None
-        elif first < conversation.opened and (first < 0 or is_cut(conversation, entity, first)):
-            return None
-        elif not entity.spoken or not entity.started:
-            return None
-        delta, position = event.delta, state.position
-        if delta.__class__ is not str:
-            return None
         if delta:
-            while rope is not None and len(rope[0]) <= len(delta):
-                delta = rope[0] + delta
-                rope = rope[1]
-            rope = (delta, rope)
-        written = _entry(Entry, (entity, first, position, rope))
-        if live.__class__ is dict and len(live) <= SMALL:
-            live = live.copy()
-            live[key] = written
-        else:
-            live = assoc(live, key, written)
-        return State(position + 1, live, conversation, state.session)
+            # As in `_text.append`, which would be one more call for every event.
+            if rope is None:
+                rope = (delta, None, 1)
+            elif rope[2] < SPAN:
+                rope = (delta, rope, rope[2] + 1)
+            else:
+                rope = pack(rope, delta)
+        pen = (name, kind, entity, first, rope)
+        return _new(State, (position + 1, live, conversation, session, pen))  # type: ignore[no-any-return]
 
     return append
+
+
+def _quiet(conversation: Conversation, entry: Entry) -> bool:
+    """Say whether content for the entity does nothing but append to its current row."""
+    entity, first = entry[0], entry[1]
+    if isinstance(entity, Call):
+        return entity.echo is None
+    if first < 0 or not (entity.spoken and entity.started):
+        return False
+    return first >= conversation.opened or not is_cut(conversation, entity, first)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State
+from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, at_rest
 
 
 class Shown(NamedTuple):
@@ -25,6 +25,7 @@ class Conversed:
     """One look at a conversation: entities by key, the rows of messages, the calls in them."""
 
     def __init__(self, state: State) -> None:
+        state = at_rest(state)
         self.timeline = state.conversation.timeline
         self.settled = state.conversation.settled
         self._live = state.live

@@ -138,9 +138,14 @@ def _span(look: Conversed, rows: Iterable[Any], calls: Iterable[Key]) -> tuple[i
     return min(bound[0] for bound in bounds), max(bound[1] for bound in bounds)
 
 
-def _merged(look: Conversed) -> Iterable[Made]:
+def held(state: State) -> list[dict[str, Any]]:
+    """Return the MERGED messages under the ids that events name them by, which several may share."""
+    return [message for message, _, _ in _merged(Conversed(state), own=True)]
+
+
+def _merged(look: Conversed, *, own: bool = False) -> Iterable[Made]:
     order = merged_order(look)
-    shown, _ = names(look, order)
+    shown = {key: key[1] for key in order} if own else names(look, order)[0]
     homes = _homes(look)
     for key in order:
         entry = look.find(key)

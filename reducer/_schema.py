@@ -22,6 +22,7 @@ from reducer._shapes import (
     Text,
     Union,
     Words,
+    lenient,
     may,
     need,
     never_null,
@@ -43,9 +44,15 @@ SOURCE = union(
     url={"value": need(TEXT), **_MIME},
     file={"value": need(TEXT), "provider": may(TEXT), **_MIME},
 )
-_PART = {"id": may(TEXT), "metadata": may(JSON)}
-_MEDIA = {**_PART, "source": need(SOURCE)}
-PART = union("type", text={**_PART, "text": need(TEXT)}, image=_MEDIA, audio=_MEDIA, video=_MEDIA, document=_MEDIA)
+
+
+def _parts(about_media: Field) -> Union:
+    text = {"id": may(TEXT), "metadata": may(JSON), "text": need(TEXT)}
+    media = {"id": may(TEXT), "metadata": about_media, "source": need(SOURCE)}
+    return union("type", text=text, image=media, audio=media, video=media, document=media)
+
+
+PART, HELD_PART = _parts(may(JSON)), _parts(lenient(JSON))
 
 FUNCTION = Record({"name": need(TEXT), "arguments": need(TEXT)})
 TOOL_CALL = Record(
@@ -54,7 +61,7 @@ TOOL_CALL = Record(
 
 _MESSAGE = {**OWNED, "id": need(TEXT), **METADATA}
 _NAMED = {**_MESSAGE, "name": may(TEXT), **SEALED}
-_PARTS = need(Content(PART, retired=True))
+_PARTS = need(Content(HELD_PART, retired=True))
 MESSAGE = union(
     "role",
     developer={**_NAMED, "content": need(TEXT)},
@@ -101,12 +108,12 @@ SUBAGENT_OUTCOME = union("type", success={}, suspended={"interruptIds": never_nu
 _COUNTS = ("input", "output", "total", "reasoning", "cachedInput", "cacheWriteInput")
 USAGE = ListOf(Record({"provider": may(TEXT), "model": may(TEXT), **{f"{n}Tokens": may(COUNT) for n in _COUNTS}}))
 
-TOOL = Record({"name": need(TEXT), "description": need(TEXT), "parameters": may(JSON), **METADATA})
+TOOL = Record({"name": need(TEXT), "description": need(TEXT), "parameters": lenient(JSON), **METADATA})
 RESUME = Record(
     {
         "interruptId": need(TEXT),
         "status": need(Words(frozenset({"resolved", "cancelled"}))),
-        "payload": may(JSON),
+        "payload": lenient(JSON),
         **METADATA,
     },
 )
@@ -115,11 +122,11 @@ _STARTED = {**_RUN, "protocolVersion": may(TEXT), "parentRunId": may(TEXT)}
 RUN_AGENT_INPUT = Record(
     {
         **_STARTED,
-        "state": may(JSON),
+        "state": lenient(JSON),
         "messages": need(ListOf(MESSAGE)),
         "tools": may(ListOf(TOOL)),
         "context": may(ListOf(Record({"description": need(TEXT), "value": need(TEXT)}))),
-        "forwardedProps": may(JSON),
+        "forwardedProps": lenient(JSON),
         "resume": may(ListOf(RESUME)),
     },
 )
@@ -130,7 +137,7 @@ _DELTA = {"delta": need(TEXT)}
 _CALL_ID = {"toolCallId": need(TEXT)}
 _ACTIVITY = {**_MESSAGE_ID, "activityType": need(TEXT)}
 _SUBAGENT = {"subagentRunId": need(TEXT)}
-_BASE = {"timestamp": may(Integer()), "rawEvent": may(JSON), **METADATA}
+_BASE = {"timestamp": may(Integer()), "rawEvent": lenient(JSON), **METADATA}
 
 # Of one lane: these may carry `subagentRunId` (spec: events/subagents).
 _OF_A_LANE: dict[str, dict[str, Field]] = {
@@ -138,13 +145,13 @@ _OF_A_LANE: dict[str, dict[str, Field]] = {
     "TEXT_MESSAGE_CONTENT": {**_MESSAGE_ID, **_DELTA},
     "TEXT_MESSAGE_END": _MESSAGE_ID,
     "TEXT_MESSAGE_CHUNK": {"messageId": may(TEXT), "role": _TEXT_ROLE, "delta": may(TEXT), "name": may(TEXT)},
-    "TOOL_CALL_START": {**_CALL_ID, "toolCallName": need(TEXT), "parentMessageId": may(TEXT)},
+    "TOOL_CALL_START": {**_CALL_ID, "toolCallName": need(TEXT), "parentMessageId": lenient(TEXT)},
     "TOOL_CALL_ARGS": {**_CALL_ID, **_DELTA},
     "TOOL_CALL_END": _CALL_ID,
     "TOOL_CALL_CHUNK": {
         "toolCallId": may(TEXT),
         "toolCallName": may(TEXT),
-        "parentMessageId": may(TEXT),
+        "parentMessageId": lenient(TEXT),
         "delta": may(TEXT),
     },
     "TOOL_CALL_RESULT": {**_MESSAGE_ID, **_CALL_ID, "content": need(Content(PART)), "role": may(Const("tool"))},
@@ -174,7 +181,7 @@ _OF_A_LANE: dict[str, dict[str, Field]] = {
 _OF_THE_RUN: dict[str, dict[str, Field]] = {
     "MESSAGES_SNAPSHOT": {"messages": need(ListOf(MESSAGE))},
     "RUN_STARTED": {**_STARTED, "input": may(RUN_AGENT_INPUT)},
-    "RUN_FINISHED": {**_RUN, "result": may(JSON), "outcome": may(RUN_OUTCOME), "usage": may(USAGE)},
+    "RUN_FINISHED": {**_RUN, "result": lenient(JSON), "outcome": lenient(RUN_OUTCOME), "usage": may(USAGE)},
     "RUN_ERROR": {"message": need(TEXT), "code": may(TEXT), "usage": may(USAGE)},
     "SUBAGENT_STARTED": {
         **_SUBAGENT,
@@ -184,12 +191,12 @@ _OF_THE_RUN: dict[str, dict[str, Field]] = {
         "parentToolCallId": never_null(TEXT),
         "parentMessageId": never_null(TEXT),
     },
-    "SUBAGENT_FINISHED": {**_SUBAGENT, "result": may(JSON), "outcome": never_null(SUBAGENT_OUTCOME)},
+    "SUBAGENT_FINISHED": {**_SUBAGENT, "result": lenient(JSON), "outcome": never_null(SUBAGENT_OUTCOME)},
     "SUBAGENT_ERROR": {**_SUBAGENT, "message": need(TEXT), "code": never_null(TEXT)},
 }
 # Retired before 1.0. A title had nowhere to go in any successor, so no value of it can be wrong.
 _RETIRED: dict[str, dict[str, Field]] = {
-    "THINKING_START": {"title": may(JSON)},
+    "THINKING_START": {"title": lenient(JSON)},
     "THINKING_TEXT_MESSAGE_START": {},
     "THINKING_TEXT_MESSAGE_CONTENT": _DELTA,
     "THINKING_TEXT_MESSAGE_END": {},

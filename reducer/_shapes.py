@@ -65,7 +65,7 @@ class Field:
 
     shape: Shape
     required: bool = False
-    null: str = "null-as-absent"
+    null: str = "null-refused"
 
 
 @frozen
@@ -109,8 +109,13 @@ def need(shape: Shape) -> Field:
 
 
 def may(shape: Shape) -> Field:
-    """Return a field that its object may leave out; a null on it reads as absent."""
+    """Return a field that its object may leave out, and not spell null (spec: basic/index)."""
     return Field(shape)
+
+
+def lenient(shape: Shape) -> Field:
+    """Return an optional field on which producers before 1.0 sent null, which the protocol tolerates."""
+    return Field(shape, null="null-as-absent")
 
 
 def never_null(shape: Shape) -> Field:

@@ -14,7 +14,7 @@ import attrs
 from pyrsistent import PVector, pvector
 
 from reducer._frozen import Frozen, Object
-from reducer._index import Index
+from reducer._index import Index, assoc
 from reducer._rules import RULES
 from reducer._text import Rope, same_text, text
 
@@ -97,7 +97,7 @@ class Call:
 
 @attrs.frozen
 class Result:
-    """A tool result: a message of its own, `content` a string or parts."""
+    """A tool result: a message of its own, `content` a string or parts; `tag` and `run` as a message has them."""
 
     id: str
     call_id: str
@@ -108,27 +108,21 @@ class Result:
     metadata: Object | None = None
     value: str | None = None
     value_type: str | None = None
-
-    @property
-    def tag(self) -> Owner:
-        """What continuations have to agree with."""
-        return self.owner
+    tag: Owner = None
+    run: int = 0
 
 
 @attrs.frozen
 class Activity:
-    """An activity message, its content any JSON object."""
+    """An activity message, its content any JSON object; `tag` and `run` as a message has them."""
 
     id: str
     type: str
     owner: Owner
     content: Frozen
     metadata: Object | None = None
-
-    @property
-    def tag(self) -> Owner:
-        """What continuations have to agree with."""
-        return self.owner
+    tag: Owner = None
+    run: int = 0
 
 
 Entity = Union[Message, Call, Result, Activity]
@@ -233,8 +227,9 @@ class Run:
     """One run. `status` is running, finished, interrupted, cancelled, error or truncated.
 
     `steps` are open steps by owner and name, `spans` open reasoning spans with their owners, `subagents` every
-    invocation this run announced, `thinking` the ids given to open THINKING_* material. `echoed` says that RUN_STARTED
-    told the input.
+    invocation this run announced, `thinking` the ids given to open THINKING_* material. `owners` says, by kind and id,
+    whose something is in this run where no entity does: a span, what the echoed input restated, what a snapshot
+    dropped. `echoed` says that RUN_STARTED told the input.
     """
 
     run_id: str | None
@@ -254,6 +249,7 @@ class Run:
     spans: Mapping[str, Owner] = attrs.field(factory=dict)
     subagents: Mapping[str, Subagent] = attrs.field(factory=dict)
     thinking: Mapping[str, str] = attrs.field(factory=dict)
+    owners: Mapping[Key, Owner] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -311,23 +307,50 @@ class Session:
     begun: bool = False
 
 
-@attrs.frozen
-class State:
+Pen = tuple[str, str, Any, int, Rope]
+"""Where the last event wrote: id, kind, entity, first position and rope of the current row of an open entity.
+
+A stream is mostly deltas for the entity that the last delta was for. They change the pen and nothing else; `live` has an
+older copy, and any other event puts the pen's row back there first (`at_rest`). Its last position is the last event's.
+"""
+
+
+class State(NamedTuple):
     """All that the events so far have said. Make one with `EMPTY` or `seed`, go on with `fold`, look with `project`.
 
     `position` is the number of events folded. What else is in here is not public: it may change with any release.
+    A named tuple, since one is made for every event and an attrs record costs three times as much.
     """
 
     position: int = 0
-    live: Mapping[Key, Entry] = attrs.field(factory=dict)
-    conversation: Conversation = attrs.field(factory=Conversation)
-    session: Session = attrs.field(factory=Session)
+    live: Mapping[Key, Entry] = {}
+    conversation: Conversation = Conversation()
+    session: Session = Session()
+    pen: Pen | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and tuple.__eq__(at_rest(self), at_rest(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         runs = self.session.runs
         status = runs[-1].status if runs else "no run"
         rows, still = len(self.conversation.timeline), len(self.live)
         return f"<State after {self.position} events: {status}, {rows} rows, {still} open>"
+
+
+def at_rest(state: State) -> State:
+    """Return the state with its pen's row where all others are."""
+    position, live, conversation, session, pen = state
+    if pen is None:
+        return state
+    name, kind, entity, first, rope = pen
+    live = assoc(live, (kind, name), Entry(entity, first, position - 1, rope))
+    return State(position, live, conversation, session)
 
 
 EMPTY = State()

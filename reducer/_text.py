@@ -1,26 +1,44 @@
-"""Streamed text as a rope whose pieces double in length, so that neither a long message nor a look at it is dear.
+"""Streamed text as a rope, so that neither a long message nor a look at it is dear.
 
-A rope is `None` (no text) or a pair `(last piece, the rope before it)`, as immutable as the tuples it is made of.
-Appending merges pieces that are no longer than what follows them, like the carries of a binary counter: a text of
-n deltas is about log n pieces, each character is copied log n times, and every earlier rope stays as it was.
-A list that grows would be faster but would change behind the states that share it; `content + delta` is quadratic.
+A rope is `None` (no text) or a node `(piece, the rope before it, how many single deltas end it)`, as immutable as the
+tuples it is made of. Up to `SPAN` deltas lie side by side; then they are packed into one piece, and packed pieces merge
+with those before them that are no longer, like the carries of a binary counter. So a text of n deltas is a few dozen
+pieces at most, each character is copied log n times, and every earlier rope stays as it was. A list that grows would
+be faster but would change behind the states that share it; `content + delta` is quadratic.
 """
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
-Rope = Optional[tuple[str, "Rope"]]  # type: ignore[misc]  # a recursive alias
+Rope = Optional[tuple[str, Any, int]]
+"""The last piece, the rope before it, the number of unpacked deltas at the end."""
+
+SPAN = 15
 
 
 def append(rope: Rope, delta: str) -> Rope:
     """Return `rope` with `delta` behind it; an empty delta gives the same rope."""
     if not delta:
         return rope
-    while rope is not None and len(rope[0]) <= len(delta):
-        delta = rope[0] + delta
+    if rope is None:
+        return (delta, None, 1)
+    loose = rope[2]
+    return (delta, rope, loose + 1) if loose < SPAN else pack(rope, delta)
+
+
+def pack(rope: Rope, delta: str) -> Rope:
+    """Return `rope` with `delta` behind it, the deltas at its end made one piece."""
+    loose = [delta]
+    while rope is not None and rope[2]:
+        loose.append(rope[0])
         rope = rope[1]
-    return (delta, rope)
+    loose.reverse()
+    piece = "".join(loose)
+    while rope is not None and len(rope[0]) <= len(piece):
+        piece = rope[0] + piece
+        rope = rope[1]
+    return (piece, rope, 0)
 
 
 def pieces(rope: Rope) -> list[str]:
@@ -50,4 +68,4 @@ def paired(whole: str) -> str:
 
 def same_text(one: Rope, other: Rope) -> bool:
     """Say whether two ropes hold the same text, however it was cut into deltas."""
-    return one is other or one == other or "".join(pieces(one)) == "".join(pieces(other))
+    return one is other or "".join(pieces(one)) == "".join(pieces(other))

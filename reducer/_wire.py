@@ -25,39 +25,48 @@ from reducer._event import EVENT_CLASSES, DroppedEvent, Event, UnknownEvent, mak
 from reducer._findings import Findings, Note
 from reducer._frozen import Unfreezable, to_wire
 from reducer._schema import EVENTS, RETIRED_EVENTS
-from reducer._shapes import SAFE_INTEGER, Text
+from reducer._shapes import SAFE_INTEGER, Const, Content, Text, Words
 from reducer.errors import MalformedEvent
 
 __all__ = ["EVENT_CLASSES", "DroppedEvent", "Event", "Note", "UnknownEvent", "admit", "decode"]
 
 
 class _Plan(NamedTuple):
-    """What decoding needs to know about one event type; wire names but for the last three fields."""
+    """What decoding needs to know about one event type.
+
+    `strings` gives the attributes of the fields that take a string, by their wire names; `words` the strings that
+    some of them are limited to, whose names are spelled alike in both.
+    """
 
     kind: str
     cls: type[Event]
     retired: bool
     check: Check
     attributes: dict[str, str]
-    texts: dict[str, str]
-    text_attributes: frozenset[str]
+    strings: dict[str, str]
+    string_attributes: frozenset[str]
+    words: dict[str, frozenset[str]]
     required: frozenset[str]
-    optional: frozenset[str]
 
 
 def _plan(kind: str) -> _Plan:
-    fields = EVENTS[kind].fields
-    texts = {name: snake(name) for name, field in fields.items() if field.shape == Text()}
+    attributes = {name: snake(name) for name in EVENTS[kind].fields}
+    shapes = {attributes[name]: field.shape for name, field in EVENTS[kind].fields.items()}
+    strings = {name for name, shape in shapes.items() if isinstance(shape, (Text, Content, Words, Const))}
     return _Plan(
         kind=kind,
         cls=EVENT_CLASSES[kind],
         retired=kind in RETIRED_EVENTS,
         check=compiled(EVENTS[kind]),
-        attributes={name: snake(name) for name in fields},
-        texts={**texts, "type": "type"},
-        text_attributes=frozenset(texts.values()),
-        required=frozenset(snake(name) for name, field in fields.items() if field.required),
-        optional=frozenset(snake(name) for name, field in fields.items() if not field.required),
+        attributes=attributes,
+        strings={name: attribute for name, attribute in attributes.items() if attribute in strings},
+        string_attributes=frozenset(strings),
+        words={
+            name: shape.words if isinstance(shape, Words) else frozenset({shape.word})
+            for name, shape in shapes.items()
+            if isinstance(shape, (Words, Const)) and name != "type"
+        },
+        required=frozenset(attributes[name] for name, field in EVENTS[kind].fields.items() if field.required),
     )
 
 
@@ -100,13 +109,13 @@ def _quick(data: dict[str, Any]) -> Event | None:
     plan = _PLANS.get(kind) if type(kind) is str else None
     if plan is None or plan.retired:
         return None
-    texts = plan.texts
+    strings, words = plan.strings, plan.words
     values: dict[str, Any] = {}
     for name, value in data.items():
-        if type(value) is str and name in texts:
-            values[texts[name]] = value
+        if type(value) is str and name in strings and (name not in words or value in words[name]):
+            values[strings[name]] = value
         elif name == "timestamp" and type(value) is int and -SAFE_INTEGER <= value <= SAFE_INTEGER:
-            values["timestamp"] = value
+            values[name] = value
         else:
             return None
     return make(plan.cls, values) if plan.required <= values.keys() else None
@@ -118,17 +127,17 @@ def _quick_model(held: dict[str, Any]) -> Event | None:
     plan = _PLANS.get(kind) if isinstance(kind, str) else None
     if plan is None or plan.retired:
         return None
-    texts, optional = plan.text_attributes, plan.optional
+    attributes, words = plan.string_attributes, plan.words
     values: dict[str, Any] = {}
     for name, value in held.items():
-        if value is None and name in optional:
-            continue
-        if type(value) is str and name in texts:
+        if value is None:
+            continue  # an absent field, or one that will be missed below
+        if type(value) is str and name in attributes and (name not in words or value in words[name]):  # noqa: SIM114
+            values[name] = value
+        elif name == "timestamp" and type(value) is int and -SAFE_INTEGER <= value <= SAFE_INTEGER:
             values[name] = value
         elif name == "type":
             values[name] = plan.kind
-        elif name == "timestamp" and type(value) is int and -SAFE_INTEGER <= value <= SAFE_INTEGER:
-            values[name] = value
         else:
             return None
     return make(plan.cls, values) if plan.required <= values.keys() else None

@@ -267,6 +267,8 @@ class TestModels:
         assert wire["p"]["x"]["required"] == "red"
         assert "optional" not in wire["p"]["x"]
         assert wire["p"]["more"] == [{"x": None, "more": []}]
+        event = to_wire(StateSnapshotEvent(snapshot=[point]))
+        assert event["snapshot"] == [wire["p"]]
 
 
 class TestUnfreezable:
@@ -314,6 +316,12 @@ class TestUnfreezable:
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - just made
         with pytest.raises(Unfreezable, match=r"^the value: nan is no JSON number$"):
             freeze(nan)
+
+    def test_names_the_first_place(self) -> None:
+        """Of several values that are no JSON the first one is named."""
+        with pytest.raises(Unfreezable) as caught:
+            freeze([[1], [{"a": [nan]}, inf], {1: 2}])
+        assert caught.value.path == (1, 0, "a", 0)
 
     def test_an_iterator_is_not_used_up(self) -> None:
         """A refused iterator can still be read."""

@@ -78,12 +78,37 @@ def merged(metadata: Object | None, more: Any) -> Object | None:
     return metadata
 
 
-def check_tag(state: State, event: Any, entity: Any, tag: Owner) -> State:
-    """Flag a continuation whose tag disagrees with its opener's (spec: events/subagents)."""
-    if tag is not None and tag != entity.tag:
-        told = f"{tag!r} on {entity.id!r}, which belongs to {entity.tag or 'the parent agent'!r}"
-        return flag(state, event, "attribution-mismatch", told)
-    return state
+def on_record(state: State, key: Key, entity: Any) -> tuple[Owner] | None:
+    """Return whose `entity` is in this run, `None` where nothing has said so yet: ownership is tracked run by run.
+
+    A message that only a call has named is nobody's before its text opens.
+    """
+    runs = state.session.runs
+    if entity is not None and entity.run == len(runs) and (key[0] != TEXT or entity.started):
+        return (entity.tag,)
+    name = key[:2]
+    return (runs[-1].owners[name],) if runs and name in runs[-1].owners else None
+
+
+def check_tag(state: State, event: Any, key: Key, entity: Any) -> State:
+    """Flag a continuation whose tag disagrees with its opener's; one without a tag never does (spec: events/subagents)."""
+    return state if event.subagent_run_id is None else established(state, event, key, entity)[0]
+
+
+def established(state: State, event: Any, key: Key, entity: Any) -> tuple[State, Owner]:
+    """Return whose `key` is in this run, by what said it first, which may be `event`; flag an event that disagrees."""
+    tag, known = event.subagent_run_id, on_record(state, key, entity)
+    if known is None:
+        return state, tag
+    if tag is not None and tag != known[0]:
+        state = flag_owner(state, event, f"{key[0]} {key[1]!r}", known[0])
+    return state, known[0]
+
+
+def flag_owner(state: State, event: Any, what: str, owner: Owner) -> State:
+    """Flag that the tag of `event` disagrees with whose `what` is."""
+    says, has = (tag if tag is not None else "the parent agent" for tag in (event.subagent_run_id, owner))
+    return flag(state, event, "attribution-mismatch", f"{says!r} on {what}, which belongs to {has!r}")
 
 
 def cut(state: State, owner: Owner, kind: str) -> Conversation:

@@ -16,12 +16,15 @@ from reducer._cases._message import create
 from reducer._state import CALL, TEXT, Call, Entry, Key, Lane, Message, Owner, Row, State
 
 
-def place(state: State, event: Any, key: Key, shell: Entry | None, tool: str, parent: str | None) -> State:
-    """Open the call `key` where it belongs; `shell` holds the arguments that came before its start, if any."""
-    name, tag, now = key[1], event.subagent_run_id, state.position
+def place(state: State, event: Any, key: Key, shell: Entry | None, tool: str, parent: str | None, tag: Owner) -> State:
+    """Open the call `key` where it belongs; `shell` holds the arguments that came before its start, if any.
+
+    `tag` is what its continuations have to agree with.
+    """
+    name, now = key[1], state.position
     if not isinstance(name, str) or not isinstance(tool, str):
         raise TypeError("a call's id and name are strings")
-    state, home, owner = _home(state, event, name, parent, tag)
+    state, home, owner = _home(state, event, name, parent)
     lane = state.conversation.lanes.get(owner) or TOP
     before, target = state, _target(state, lane, name, home, parent)
     state = State(now, state.live, cut(state, owner, CALL), state.session)
@@ -38,7 +41,8 @@ def place(state: State, event: Any, key: Key, shell: Entry | None, tool: str, pa
         name=tool,
         home=home,
         owner=owner,
-        tag=owner,
+        tag=tag,
+        run=len(state.session.runs),
         place=(target, message.entity.group),
         metadata=merged(shell.entity.metadata, event.metadata),
     )
@@ -51,8 +55,9 @@ def place(state: State, event: Any, key: Key, shell: Entry | None, tool: str, pa
     return store(state, key, Entry(call, now, now, shell.rope), is_open=True)
 
 
-def _home(state: State, event: Any, name: str, parent: str | None, tag: Owner) -> tuple[State, str, Owner]:
+def _home(state: State, event: Any, name: str, parent: str | None) -> tuple[State, str, Owner]:
     """Return the id of the message that holds the call, and the call's owner, which is that message's."""
+    tag = event.subagent_run_id
     if parent is None:
         return state, name, tag
     held = find(state, (TEXT, parent))
@@ -60,11 +65,7 @@ def _home(state: State, event: Any, name: str, parent: str | None, tag: Owner) -
         if not holders(state, parent):
             return state, parent, tag
     elif held.entity.role == "assistant":
-        message = held.entity
-        if tag is not None and tag != message.tag:
-            told = f"{tag!r} on a call of {parent!r}, which belongs to {message.tag or 'the parent agent'!r}"
-            state = flag(state, event, "attribution-mismatch", told)
-        return state, parent, message.owner
+        return state, parent, held.entity.owner
     return flag(state, event, "parent-not-assistant", repr(parent)), name, tag
 
 

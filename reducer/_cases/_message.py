@@ -13,6 +13,7 @@ from reducer._cases._entities import (
     check_tag,
     claim,
     cut,
+    established,
     find,
     flag,
     flag_shared,
@@ -46,25 +47,17 @@ def enter(state: State, key: Key, entry: Entry) -> tuple[State, Entry]:
 def start(state: State, event: Any, key: Key, *, role: str, name: str | None = None) -> State:
     """Open a message, or open it again: what was established stands."""
     tag, entry = event.subagent_run_id, find(state, key)
+    state, owner = established(state, event, key, entry.entity if entry else None)
     if entry is None:
         state, entry = create(state, event, key, role=role, name=name, owner=tag)
         entry = entry._replace(entity=attrs.evolve(entry.entity, spoken=True))
     elif key in state.live and entry.entity.started:
-        state = check_tag(flag(state, event, f"{key[0]}-already-open", repr(key[1])), event, entry.entity, tag)
-    else:
-        state, entry = _again(state, event, entry, tag)
+        state = flag(state, event, f"{key[0]}-already-open", repr(key[1]))
     if not entry.entity.started:
         state, entry = enter(state, key, entry)
-    entity = attrs.evolve(entry.entity, metadata=merged(entry.entity.metadata, event.metadata))
+    metadata = merged(entry.entity.metadata, event.metadata)
+    entity = attrs.evolve(entry.entity, tag=owner, run=len(state.session.runs), metadata=metadata)
     return store(state, key, entry._replace(entity=entity, last=state.position), is_open=True)
-
-
-def _again(state: State, event: Any, entry: Entry, tag: Owner) -> tuple[State, Entry]:
-    """A start for a message that exists and is not open: within its run the tag has to agree, later it counts anew."""
-    message, run = entry.entity, len(state.session.runs)
-    if message.run == run and message.started:
-        return check_tag(state, event, message, tag), entry
-    return state, entry._replace(entity=attrs.evolve(message, tag=tag, run=run))
 
 
 def content(state: State, event: Any, key: Key, delta: str) -> State:
@@ -76,7 +69,7 @@ def content(state: State, event: Any, key: Key, delta: str) -> State:
         role = "assistant" if key[0] == "text" else key[0]
         state, entry = create(state, event, key, role=role, owner=event.subagent_run_id)
     else:
-        state = check_tag(state, event, entry.entity, event.subagent_run_id)
+        state = check_tag(state, event, key, entry.entity)
     if not entry.entity.started:
         state, entry = enter(state, key, entry)
     if event.metadata is not None:
@@ -93,7 +86,7 @@ def end(state: State, event: Any, key: Key) -> State:
         entry = find(state, key)
         if entry is None or event.metadata is None:
             return state
-    state = check_tag(state, event, entry.entity, event.subagent_run_id)
+    state = check_tag(state, event, key, entry.entity)
     entity = entry.entity
     if event.metadata is not None:
         entity = attrs.evolve(entity, metadata=merged(entity.metadata, event.metadata))

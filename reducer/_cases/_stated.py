@@ -36,10 +36,12 @@ def stated(
     content = freeze(message.get("content"), ("content",))
     entity: Any
     if kind == ACTIVITY:
-        entity = Activity(key[1], message["activityType"], owner, content, metadata)
+        entity = Activity(key[1], message["activityType"], owner, content, metadata, owner, len(state.session.runs))
         return state, {key: Entry(entity, now, now)}
     if kind == RESULT:
-        entity = Result(key[1], key[2], owner, content, message.get("error"), True, metadata, value, value_type)
+        run = len(state.session.runs)
+        error = message.get("error")
+        entity = Result(key[1], key[2], owner, content, error, True, metadata, value, value_type, owner, run)
     else:
         parts = None if content is None or isinstance(content, str) else content
         entity = Message(

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from reducer._cases._entities import check_tag, find, flag, flag_shared, merged, update
+from reducer._cases._entities import check_tag, find, flag, flag_shared, merged, on_record, update
 from reducer._frozen import Object, freeze
 from reducer._patch import PatchError, apply
 from reducer._state import ACTIVITY, Activity, Entry, Key, State
@@ -23,12 +23,16 @@ def activity_snapshot(state: State, event: Any) -> State:
     if entry is None:
         state = flag_shared(state, event, key)
         metadata = merged(None, event.metadata)
-        activity = Activity(event.message_id, event.activity_type, event.subagent_run_id, content, metadata)
+        owner, run = event.subagent_run_id, len(state.session.runs)
+        activity = Activity(event.message_id, event.activity_type, owner, content, metadata, owner, run)
         return add_activity(state, key, activity)
     activity = attrs.evolve(entry.entity, metadata=merged(entry.entity.metadata, event.metadata))
+    owner = tag = event.subagent_run_id
     if event.replace is not False:
-        owner = event.subagent_run_id
         activity = attrs.evolve(activity, type=event.activity_type, content=content, owner=owner)
+    elif (known := on_record(state, key, activity)) is not None:
+        tag = known[0]
+    activity = attrs.evolve(activity, tag=tag, run=len(state.session.runs))
     return update(state, key, Entry(activity, entry.first, now))
 
 
@@ -47,7 +51,7 @@ def activity_delta(state: State, event: Any) -> State:
     if entry is None:
         return flag(state, event, "activity-unknown", repr(event.message_id))
     activity = entry.entity
-    state = check_tag(state, event, activity, event.subagent_run_id)
+    state = check_tag(state, event, key, activity)
     activity = attrs.evolve(activity, metadata=merged(activity.metadata, event.metadata))
     try:
         content = apply(activity.content, event.patch).document

@@ -136,8 +136,6 @@ def close_lane(state: State, event: Any, lane: Owner) -> State:
     left = Streams(lanes, kinds, streams.recent) if lanes else None
     conversation = attrs.evolve(state.conversation, streams=left)
     state = State(state.position, state.live, conversation, state.session)
-    if stream.key not in state.live:
-        return state
     silent = _End(event.type)
     if stream.key[0] == CALL:
         return tool_call.end(state, silent, stream.key[1])

@@ -12,11 +12,13 @@ from typing import Any
 import attrs
 from pyrsistent import pvector
 
-from reducer._cases._entities import find, flag
+from reducer._cases._entities import find, flag, on_record
+from reducer._cases._mark import marked
 from reducer._cases._stated import index_results, key_of, settle, stated
 from reducer._index import Index
 from reducer._order import Conversed, merged_order, streamed_names, streamed_order
-from reducer._state import ACTIVITY, CALL, REASONING, TEXT, Entry, Key, Message, Settled, State
+from reducer._run import amend
+from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Entry, Key, Message, Settled, State
 
 OWNED = "authoritativeActivityTypes"
 
@@ -33,7 +35,7 @@ def messages_snapshot(state: State, event: Any) -> State:
                 key = (TEXT, key[1], message["role"])
         ids.add(key[1])
         told[key] = message
-    return _reconcile(state, told, _client_only(event.metadata, told))
+    return marked(_reconcile(state, told, _client_only(event.metadata, told)), event.metadata)
 
 
 def _client_only(metadata: Any, told: dict[Key, Any]) -> Callable[[Key, Any], bool]:
@@ -95,7 +97,15 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
         index=Index.of(entities),
         settled=Settled(tuple(order), len(timeline), now),
     )
-    return settle(State(now, live, conversation, state.session))
+    return _remembered(settle(State(now, live, conversation, state.session)), before)
+
+
+def _remembered(state: State, before: dict[Key, Entry]) -> State:
+    """Keep whose the dropped messages and calls were: within its run an id stays its owner's (spec: events/subagents)."""
+    gone = {key[:2]: entry.entity for key, entry in before.items() if key[0] != RESULT and find(state, key) is None}
+    known = {key: on_record(state, key, entity) for key, entity in gone.items()}
+    owners = {key: owner[0] for key, owner in known.items() if owner is not None}
+    return amend(state, owners={**state.session.runs[-1].owners, **owners}) if owners else state
 
 
 def _instead(state: State, order: list[Key], told: dict[Key, Any], before: dict[Key, Entry]) -> dict[Key, Key]:

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from reducer._cases import _message
-from reducer._cases._entities import check_tag, find, flag, holders, update
+from reducer._cases._entities import check_tag, established, find, flag, holders, update
 from reducer._index import assoc, dissoc
 from reducer._run import amend, current
 from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Key, State
@@ -24,7 +24,11 @@ def reasoning_start(state: State, event: Any) -> State:
         return state
     if name in run.spans:
         state = flag(state, event, "span-already-open", repr(name))
-    return amend(state, spans=assoc(run.spans, name, event.subagent_run_id))
+    # A span and the messages in it are one agent's, so one id of both has one owner.
+    key: Key = (REASONING, name)
+    entry = find(state, key)
+    state, owner = established(state, event, key, entry.entity if entry else None)
+    return amend(state, spans=assoc(run.spans, name, owner), owners=assoc(run.owners, key, owner))
 
 
 def reasoning_end(state: State, event: Any) -> State:
@@ -34,14 +38,16 @@ def reasoning_end(state: State, event: Any) -> State:
         return state
     if name not in run.spans:
         return flag(state, event, "span-not-open", repr(name))
-    tag = event.subagent_run_id
-    if tag is not None and tag != run.spans[name]:
-        state = flag(state, event, "attribution-mismatch", f"{tag!r} on the span {name!r}")
+    key: Key = (REASONING, name)
+    entry = find(state, key)
+    state = check_tag(state, event, key, entry.entity if entry else None)
     return amend(state, spans=dissoc(run.spans, name))
 
 
 def reasoning_message_start(state: State, event: Any) -> State:
-    """Open a reasoning message; its role is fixed."""
+    """Open a reasoning message; its role is fixed, so one that is missing is known."""
+    if event.role is None:
+        state = flag(state, event, "role-missing")
     return _message.start(state, event, (REASONING, event.message_id), role=REASONING)
 
 
@@ -68,8 +74,7 @@ def reasoning_encrypted_value(state: State, event: Any) -> State:
         return flag(state, event, "value-unclaimed", f"{subtype} {name!r}")
     entry = find(state, key)
     assert entry is not None
-    if key[0] != RESULT:
-        state = check_tag(state, event, entry.entity, event.subagent_run_id)
+    state = check_tag(state, event, key, entry.entity)
     entity = attrs.evolve(entry.entity, value=value[0], value_type=value[1])
     return update(state, key, entry._replace(entity=entity, last=state.position))
 

@@ -12,10 +12,11 @@ import attrs
 from pyrsistent import pvector
 
 from reducer._cases._entities import close_all, flag
+from reducer._cases._stated import key_of
 from reducer._cases.messages import append_unknown
 from reducer._frozen import Object, freeze
 from reducer._run import amend, current, with_session
-from reducer._state import Run, State
+from reducer._state import CALL, Key, Owner, Run, State
 
 SPEAKS = (1, 1)
 """The protocol version that this library knows."""
@@ -60,7 +61,7 @@ def _echoed(state: State, event: Any, told: Any) -> State:
     """Take over what the input says: unknown messages, the starting state, the interrupts that are answered."""
     if "state" in told:
         state = with_session(state, shared=freeze(told["state"], ("input", "state")))
-    state = append_unknown(state, event, told.get("messages") or ())
+    state = _owned(append_unknown(state, event, told.get("messages") or ()), told.get("messages") or ())
     for entry in told.get("resume") or ():
         answered, interrupts = entry.get("interruptId"), state.session.interrupts
         left = [interrupt for interrupt in interrupts if interrupt.get("id") != answered]
@@ -69,6 +70,15 @@ def _echoed(state: State, event: Any, told: Any) -> State:
         else:
             state = with_session(state, interrupts=pvector(left))
     return state
+
+
+def _owned(state: State, messages: Any) -> State:
+    """Put on record whose the messages of the input are, and their calls (spec: events/subagents)."""
+    owners: dict[Key, Owner] = {}
+    for message in messages:
+        for key in (key_of(message)[:2], *((CALL, call["id"]) for call in message.get("toolCalls") or ())):
+            owners.setdefault(key, message.get("subagentRunId"))
+    return amend(state, owners=owners)
 
 
 def run_finished(state: State, event: Any) -> State:
@@ -140,10 +150,10 @@ def still_open(state: State) -> tuple[str, ...]:
 def _abandon(state: State) -> State:
     """A run that is over has no open steps, spans and subagents."""
     run = state.session.runs[-1]
-    if not (run.steps or run.spans or run.subagents or run.thinking):
+    if not (run.steps or run.spans or run.subagents or run.thinking or run.owners):
         return state
     subagents = {
         name: attrs.evolve(sub, status="abandoned") if sub.status == "running" else sub
         for name, sub in run.subagents.items()
     }
-    return amend(state, steps={}, spans={}, thinking={}, subagents=subagents)
+    return amend(state, steps={}, spans={}, thinking={}, owners={}, subagents=subagents)

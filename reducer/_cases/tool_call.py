@@ -10,11 +10,24 @@ from typing import Any
 
 import attrs
 
-from reducer._cases._entities import check_tag, claim, cut, find, flag, flag_shared, merged, store, update
+from reducer._cases._entities import (
+    check_tag,
+    claim,
+    cut,
+    established,
+    find,
+    flag,
+    flag_owner,
+    flag_shared,
+    merged,
+    on_record,
+    store,
+    update,
+)
 from reducer._cases._group import place, retire
 from reducer._frozen import freeze
 from reducer._run import with_session
-from reducer._state import CALL, RESULT, Call, Entry, Key, Result, State
+from reducer._state import CALL, RESULT, TEXT, Call, Entry, Key, Owner, Result, State
 from reducer._text import append, text
 
 
@@ -37,30 +50,41 @@ def start(state: State, event: Any, name: str, tool: str, parent: str | None) ->
     """Open the call `name` of `tool`, in the message `parent` where that is given."""
     key: Key = (CALL, name)
     entry = find(state, key)
+    if key in state.live:
+        state = flag(state, event, "call-already-open", repr(name))
+    state, owner = _owner(state, event, key, entry.entity if entry else None, parent)
     if entry is not None and entry.entity.place is not None:
         call = entry.entity
         if not (call.answered and parent is not None and parent != call.home):
-            return _again(state, event, key, entry, tool)
+            return _again(state, event, key, entry, tool, owner)
         state = flag(retire(state, key, entry), event, "call-reused", repr(name))
         entry = None
-    elif key in state.live:
-        state = flag(state, event, "call-already-open", repr(name))
-    return place(state, event, key, entry, tool, parent)
+    return place(state, event, key, entry, tool, parent, owner)
 
 
-def _again(state: State, event: Any, key: Key, entry: Entry, tool: str) -> State:
+def _owner(state: State, event: Any, key: Key, call: Call | None, parent: str | None) -> tuple[State, Owner]:
+    """Return whose the call is in this run: it inherits from the message that holds it, and has to agree with it."""
+    tag, known = event.subagent_run_id, on_record(state, key, call)
+    state, owner = established(state, event, key, call)
+    if parent is None:
+        return state, owner
+    holder: Key = (TEXT, parent)
+    entry = find(state, holder)
+    held = on_record(state, holder, entry.entity if entry else None)
+    if held is None:
+        return state, owner
+    if tag is None and known is None:
+        return state, held[0]
+    if held[0] != (owner if tag is None else tag):
+        state = flag_owner(state, event, f"a call of {parent!r}", held[0])
+    return state, owner
+
+
+def _again(state: State, event: Any, key: Key, entry: Entry, tool: str, owner: Owner) -> State:
     """A start for a call that has its place: it is neither doubled nor emptied; the name is replaced."""
-    call, tag, run = entry.entity, event.subagent_run_id, len(state.session.runs)
-    echo = call.echo
-    if key in state.live:
-        state = check_tag(flag(state, event, "call-already-open", repr(call.id)), event, call, tag)
-    elif call.run == run:
-        state = check_tag(state, event, call, tag)
-    else:
-        call = attrs.evolve(call, tag=tag, run=run)
-    if call.stated:
-        echo = 0
-    call = attrs.evolve(call, name=tool, echo=echo, stated=False, metadata=merged(call.metadata, event.metadata))
+    call, run = entry.entity, len(state.session.runs)
+    echo, metadata = 0 if call.stated else call.echo, merged(call.metadata, event.metadata)
+    call = attrs.evolve(call, name=tool, tag=owner, run=run, echo=echo, stated=False, metadata=metadata)
     return store(state, key, Entry(call, entry.first, state.position, entry.rope), is_open=True)
 
 
@@ -77,7 +101,7 @@ def args(state: State, event: Any, name: str, delta: str) -> State:
         state, call = claim(state, "tool-call", Call(name, "", name, tag, tag, len(state.session.runs)))
         entry = Entry(call, state.position, state.position)
     call, first, _, rope = entry
-    state = check_tag(state, event, call, event.subagent_run_id)
+    state = check_tag(state, event, key, call)
     if event.metadata is not None:
         call = attrs.evolve(call, metadata=merged(call.metadata, event.metadata))
     if call.echo is not None:
@@ -104,7 +128,7 @@ def end(state: State, event: Any, name: str) -> State:
         if entry is None or event.metadata is None:
             return state
     call, first, _, rope = entry
-    state = check_tag(state, event, call, event.subagent_run_id)
+    state = check_tag(state, event, key, call)
     if event.metadata is not None:
         call = attrs.evolve(call, metadata=merged(call.metadata, event.metadata))
     if call.echo is not None:
@@ -120,13 +144,13 @@ def tool_call_result(state: State, event: Any) -> State:
     name, call_id, owner = event.message_id, event.tool_call_id, event.subagent_run_id
     key: Key = (RESULT, name, call_id)
     content = freeze(event.content, ("content",))
-    entry = find(state, key)
+    entry, run = find(state, key), len(state.session.runs)
     if entry is not None:
         metadata = merged(entry.entity.metadata, event.metadata)
-        result = attrs.evolve(entry.entity, content=content, metadata=metadata)
+        result = attrs.evolve(entry.entity, content=content, metadata=metadata, tag=owner, run=run)
         return update(state, key, Entry(result, entry.first, state.position))
     state = flag_shared(state, event, key)
-    result = Result(name, call_id, owner, content, metadata=merged(None, event.metadata))
+    result = Result(name, call_id, owner, content, metadata=merged(None, event.metadata), tag=owner, run=run)
     state, result = claim(state, "message", result)
     conversation = cut(state, owner, RESULT)
     state = State(state.position, state.live, conversation, state.session)

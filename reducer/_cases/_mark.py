@@ -1,0 +1,49 @@
+"""What a snapshot that this library makes of a stream tells beside its messages, in `metadata["agui-reducer"]`.
+
+A snapshot says what stands, not how it came to stand, and the fold asks two things about that: whether a call was
+ever streamed (arguments streamed on top of stated ones may repeat them), and whether a message that holds calls has
+opened as text. Everything else, other consumers included, reads such a snapshot as any other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from reducer._index import Index
+from reducer._state import CALL, TEXT, Entry, Key, State
+
+MARK = "agui-reducer"
+UNSTREAMED, UNOPENED = "unstreamed", "unopened"
+
+
+def mark(state: State) -> dict[str, Any]:
+    """Return the metadata for a snapshot of all messages of `state`: the calls and messages that are exceptions."""
+    entries = {**state.conversation.index.to_dict(), **state.live}
+    calls = {key[1] for key, entry in entries.items() if key[0] == CALL and entry.entity.stated}
+    messages = {key[1] for key, entry in entries.items() if key[0] == TEXT and not entry.entity.started}
+    return {MARK: {UNSTREAMED: sorted(calls), UNOPENED: sorted(messages)}}
+
+
+def marked(state: State, metadata: Any) -> State:
+    """Return the state after a snapshot with what its metadata says about the calls and messages in it."""
+    told = metadata.get(MARK) if metadata else None
+    if not isinstance(told, dict):
+        return state
+    unstreamed, unopened = (_ids(told.get(name)) for name in (UNSTREAMED, UNOPENED))
+
+    def known(key: Key, entry: Entry) -> Entry:
+        if key[0] == CALL and entry.entity.place is not None:
+            return entry._replace(entity=attrs.evolve(entry.entity, stated=key[1] in unstreamed))
+        if key[0] == TEXT and key[1] in unopened:
+            return entry._replace(entity=attrs.evolve(entry.entity, started=False))
+        return entry
+
+    index = Index.of({key: known(key, entry) for key, entry in state.conversation.index.to_dict().items()})
+    live = {key: known(key, entry) for key, entry in state.live.items()}
+    return State(state.position, live, attrs.evolve(state.conversation, index=index), state.session)
+
+
+def _ids(told: Any) -> frozenset[str]:
+    return frozenset(name for name in told if isinstance(name, str)) if isinstance(told, list) else frozenset()

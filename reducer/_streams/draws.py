@@ -1,0 +1,178 @@
+"""Recipes as Hypothesis draws them: a strategy for each, from the switches that are on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from . import material
+from .features import Features
+from .recipes import (
+    PLAIN,
+    Activity,
+    Alone,
+    Answered,
+    Change,
+    Conduct,
+    Delta,
+    End,
+    Ending,
+    Kept,
+    LaneRecipe,
+    Late,
+    Look,
+    Manner,
+    Next,
+    Parent,
+    Phase,
+    Place,
+    Restated,
+    RunRecipe,
+    Sealed,
+    Span,
+    Streaming,
+    With,
+)
+
+Drawn = st.SearchStrategy[Any]
+
+_place = st.sampled_from((*(Place(),) * 3, *(Place(True),) * 4, Place(True, 1), Place(False, 1), Place(True, 3)))
+_gap = st.sampled_from(material.GAPS)
+_late = st.sampled_from(material.LATE_GAPS)
+_content = st.sampled_from(material.RESULTS)
+_seal = st.builds(Sealed, _gap)
+
+
+@lru_cache(maxsize=64)
+def runs(has: Features) -> st.SearchStrategy[list[RunRecipe]]:
+    """Draw the runs of a stream."""
+    withs = [With("ending", Ending.SUCCESS)]
+    if has.interrupts:
+        withs += [With("ending", Ending.CANCELLED), *[With("ending", Ending.INTERRUPT)] * 3, With("bound", False)]
+    if has.errors:
+        withs += [With("ending", Ending.LATE_ERROR), *[With("ending", Ending.ERROR)] * 4, With("ending", Ending.UNSTARTED)]
+        withs += [With("lost", lost) for lost in (1, 2, 3, 5, 8)]
+    if has.echoes:
+        withs += [With("echo", (content,)) for content in material.USER_CONTENTS * 2] + [With("restated", True)] * 2
+    if has.echoed_state:
+        withs += [With("state", (state,)) for state in material.STATES]
+    withs += [With("usage", usage) for usage in material.USAGES] + [With("returned", value) for value in material.RETURNS]
+    withs += [With("version", "1.0")] + [With("metadata", {"k": 1})] * has.metadata
+    run = st.builds(RunRecipe, lanes(has), st.lists(st.sampled_from(withs), max_size=8))
+    # Most of what goes wrong goes wrong in one run.
+    one = st.lists(run, min_size=1, max_size=1)
+    return st.one_of(one, st.lists(run, min_size=1, max_size=has.runs)) if has.runs > 1 else one
+
+
+@lru_cache(maxsize=64)
+def lanes(has: Features) -> st.SearchStrategy[list[LaneRecipe]]:
+    """Draw the lanes of a run."""
+    told = [(nested, ending) for nested in (False, True) for ending in (0, 1, 2, 3)]
+    habits = [(False, False)] * 2 + [(True, False)] * has.untagged + [(False, True)] * has.interrupts
+    conducts = [Conduct(False, False, 0, *habit) for habit in habits] * 4
+    conducts += [Conduct(True, *way, *habit) for habit in habits for way in told]
+    strands = [st.lists(st.one_of(*kinds), max_size=has.size) for kinds in _strands(has) if kinds]
+    lane = st.builds(
+        LaneRecipe, st.sampled_from(conducts), _gap, st.one_of(*strands) if strands else st.just(())
+    )
+    return st.lists(lane, max_size=3 if has.subagents else 1)
+
+
+def _strands(has: Features) -> tuple[list[Drawn], list[Drawn]]:
+    """Give a strategy for each kind of strand, the simplest first; then those that have most to do with each other."""
+    talk: list[Drawn] = []
+    if has.text:
+        talk += [_text(has)] * 3
+    if has.tools:
+        talk += [_call(has)] * 5 + [st.builds(Late, _place, _content)]
+    strands = [*talk]
+    if has.reasoning:
+        strands += [_reasoning(has)] * 4
+    if has.steps:
+        strands.append(st.builds(Phase, _place, _gap))
+    if has.state:
+        strands += [st.builds(Alone, _place, st.sampled_from(material.STATE_EVENTS))] * 2
+    if has.activities:
+        strands += [_activity(has)] * 2
+    if has.passthrough:
+        passed = [one for one in material.PASSED_EVENTS if has.metadata or "rawEvent" not in one]
+        strands.append(st.builds(Alone, _place, st.sampled_from(passed)))
+    if has.snapshots:
+        strands += [st.builds(Restated, _place, st.lists(st.sampled_from(_RESTATEMENTS), max_size=6))] * 3
+    return strands, talk
+
+
+_RESTATEMENTS = (
+    With("altered", True),
+    *(With("reasoning", True),) * 3,
+    *(With("activities", True),) * 5,
+    With("kept", Kept.LATER_HALF),
+    With("kept", Kept.NONE),
+    With("results", False),
+    With("values", False),
+    With("backwards", True),
+    *(With("fresh", role) for role in ("assistant", "call", "user", "reasoning")),
+    *(With("authority", authority) for authority in material.AUTHORITIES),
+)
+
+_LOOKS = (
+    *(PLAIN,) * 8,
+    *(Look(form=form) for form in (1, 2, 1)),
+    *(Look(metadata) for metadata in material.METADATA),
+    *(Look(metadata, bare=True) for metadata in material.METADATA),
+    Look(None, {"provider": "p"}),
+    Look({"k": 2}, 0, 1),
+)
+
+
+def _streaming(
+    has: Features, kind: str, texts: Sequence[str], ways: Sequence[dict[str, Any]], says: Sequence[Drawn] = ()
+) -> Drawn:
+    """Draw something that streams; `ways` are what is often special about it, beside the spelling and the pace."""
+    looks = [look for look in _LOOKS if has.metadata or look == Look(form=look.form)]
+    deltas = (*texts, material.SPLIT, material.SPLIT) if has.surrogates else texts
+    delta = st.builds(Delta, _gap, st.sampled_from(deltas), st.sampled_from(looks))
+    spellings = [{}, {}, {"chunked": True}] if has.chunks else [{}]
+    paces = [{}, {"stagger": 1}, {"stagger": 1}]
+    manners = [Manner(**spelling, **pace, **way) for way in ways for pace in paces for spelling in spellings]
+    special = [With("metadata", pair) for pair in material.METADATA_PAIRS] * has.metadata
+    special += [With("early", True)] * 6 * has.early_values
+    if kind == "text":
+        special += [With("speaker", speaker) for speaker in material.SPEAKERS] + [With("shared", 1)] * 6 * has.shared_ids
+    if kind == "call":
+        special += [With("foreign", True)] * 4 * has.foreign_results
+        special += [With("shared", 1), With("shared", 2)] * 2 * has.shared_ids
+    extra = [*says, *[st.sampled_from(special)] * bool(special), *[_seal] * has.values, st.builds(End, _late)]
+    says = st.lists(st.one_of(*[delta] * 5, *extra), max_size=6)
+    return st.builds(Streaming, st.just(kind), _place, st.sampled_from(manners), says)
+
+
+def _text(has: Features) -> Drawn:
+    return _streaming(has, "text", material.DELTAS, [{}])
+
+
+def _call(has: Features) -> Drawn:
+    often = (Parent.NONE, *(Parent.TEXT,) * 4, Parent.NONE, Parent.SAME, Parent.NEVER, Parent.NEXT)
+    ways = [{"parent": parent} for parent in often] + [{"tool": "fetch"}]
+    metadata = st.sampled_from((None, None, None, *material.METADATA)) if has.metadata else st.none()
+    answered = st.builds(Answered, _late, _content, metadata)
+    return _streaming(has, "call", material.ARGUMENTS, ways, [answered, answered])
+
+
+def _reasoning(has: Features) -> Drawn:
+    ways = [{"span": span} for span in (Span.NONE, Span.OWN_ID, Span.SHARED_ID)]
+    return _streaming(has, "reasoning", material.DELTAS, ways, [st.just(Next())])
+
+
+def _activity(has: Features) -> Drawn:
+    snapshots, changes = material.ACTIVITY_SNAPSHOTS, material.ACTIVITY_CHANGES
+    if not has.metadata:
+        snapshots, changes = ([one for one in events if "metadata" not in one] for events in (snapshots, changes))
+    first = st.builds(Change, st.just(0), st.sampled_from(snapshots))
+    change = st.builds(Change, _late, st.sampled_from([*changes, *snapshots]), st.sampled_from((False, False, False, True)))
+    kind = st.sampled_from(material.ACTIVITY_TYPES)
+    shared = {"shared": st.sampled_from((False, True))} if has.shared_ids else {}
+    return st.builds(Activity, _place, first, kind, st.lists(change, max_size=3), **shared)

@@ -1,0 +1,293 @@
+"""What is drawn: short lists of small records.
+
+Hypothesis shrinks a list by deleting elements of up to five choices, so everything here is made of lists whose
+elements are that small, and whatever is optional is an element of its own: a text message that says nothing special
+is an empty list. That is what makes examples shrink to true minima.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Union
+
+from attrs import field, frozen
+
+
+@frozen
+class Place:
+    """Where a strand stands in its lane."""
+
+    beside: bool = False
+    """Whether it starts together with the strand before it, rather than when that one has closed."""
+    gap: int = 0
+    """How long it waits then."""
+
+
+@frozen
+class Look:
+    """How a delta is dressed."""
+
+    metadata: dict[str, Any] | None = None
+    raw: Any = None
+    form: int = 0
+    """How a chunk names what it continues: 0 not at all, 1 by id, 2 by repeating all that its opener said."""
+    bare: bool = False
+    """Whether a chunk comes without a delta."""
+
+
+PLAIN = Look()
+
+
+@frozen
+class Delta:
+    """A piece of an entity; where the entity has closed, it opens once more."""
+
+    gap: int
+    text: str
+    look: Look
+
+
+@frozen
+class Sealed:
+    """An encrypted value for the entity."""
+
+    gap: int
+
+
+@frozen
+class End:
+    """The entity closes; what follows comes when other strands may be running."""
+
+    gap: int
+
+
+@frozen
+class Answered:
+    """A result for the call."""
+
+    gap: int
+    content: Any
+    metadata: dict[str, Any] | None
+
+
+@frozen
+class Next:
+    """Another reasoning message in the same span."""
+
+
+@frozen
+class With:
+    """Something special about a strand or a run: a field of what it is about, and its value."""
+
+    field: str
+    value: Any
+
+
+Say = Union[Delta, Sealed, End, Answered, Next, With]
+
+
+class Span(Enum):
+    """What encloses reasoning messages."""
+
+    NONE = 0
+    OWN_ID = 1
+    SHARED_ID = 2
+
+
+class Parent(Enum):
+    """Which message a tool call says it belongs to."""
+
+    NONE = 0
+    TEXT = 1
+    """The lane's latest text, whether it is still open or not; its first where it has had none."""
+    SAME = 2
+    """The message of the lane's latest call."""
+    NEVER = 3
+    """A message that never starts."""
+    NEXT = 4
+    """The lane's next text."""
+
+
+@frozen
+class Manner:
+    """What may be special about something that streams."""
+
+    chunked: bool = False
+    early: bool = False
+    """Whether an encrypted value comes before it opens."""
+    stagger: int = 0
+    """How much longer each of its events waits: those of two strands that run beside each other alternate then."""
+    metadata: tuple[dict[str, Any] | None, dict[str, Any] | None] = (None, None)
+    """What its start and its end carry."""
+    speaker: tuple[str | None, str | None] = (None, None)
+    """The role of a text and the name of its author."""
+    span: Span = Span.NONE
+    parent: Parent = Parent.NONE
+    tool: str = "search"
+    shared: int = 0
+    """Whether it takes an id that is in use: 1 a text that of the reasoning before it, a result that of the latest text; 2 a result that of its call."""
+    foreign: bool = False
+    """Whether the parent agent answers for the subagent."""
+
+
+@frozen
+class Streaming:
+    """A text message, a tool call or reasoning."""
+
+    kind: str
+    place: Place
+    manner: Manner
+    says: tuple[Say, ...] = field(converter=tuple)
+
+
+@frozen
+class Late:
+    """A result for the first call of the lane's owner that still has none, from whichever run."""
+
+    place: Place
+    content: Any
+
+
+@frozen
+class Phase:
+    """A step."""
+
+    place: Place
+    close: int
+    """How long its end waits."""
+
+
+@frozen
+class Alone:
+    """An event that stands alone and is what it is: shared state, RAW, CUSTOM."""
+
+    place: Place
+    event: dict[str, Any]
+
+
+@frozen
+class Change:
+    """What happens to an activity: an event without what names the activity, and whether it changes the type."""
+
+    gap: int
+    event: dict[str, Any]
+    retyped: bool = False
+
+
+@frozen
+class Activity:
+    """An activity."""
+
+    place: Place
+    first: Change
+    kind: str
+    changes: tuple[Change, ...] = field(converter=tuple)
+    shared: bool = False
+    """Whether it takes the id of the text before it."""
+
+
+class Kept(Enum):
+    """Which settled messages a snapshot restates."""
+
+    ALL = 0
+    LATER_HALF = 1
+    NONE = 2
+
+
+@frozen
+class Restated:
+    """A messages snapshot."""
+
+    place: Place
+    withs: tuple[With, ...] = field(converter=tuple)
+
+
+@frozen
+class Restatement:
+    """What may be special about a messages snapshot."""
+
+    kept: Kept = Kept.ALL
+    altered: bool = False
+    reasoning: bool = False
+    activities: bool = False
+    results: bool = True
+    values: bool = True
+    """Whether the copies carry their encrypted values."""
+    backwards: bool = False
+    fresh: str | None = None
+    """The role of a message that nobody has seen before."""
+    authority: Any = None
+
+
+Strand = Union[Streaming, Late, Phase, Alone, Activity, Restated]
+
+
+@frozen
+class Conduct:
+    """How a subagent presents itself."""
+
+    announced: bool = False
+    nested: bool = False
+    """Whether the lane before it spawned this one."""
+    ending: int = 0
+    """How an announced subagent ends: 0 no outcome, 1 success, 2 suspended, 3 an error."""
+    untagged: bool = False
+    """Whether only openings are attributed."""
+    continued: bool = False
+    """Whether it goes on with a subagent that an earlier run suspended."""
+
+
+@frozen
+class LaneRecipe:
+    """All that one owner streams; of the first lane of a run, the parent agent's, only the strands count."""
+
+    conduct: Conduct
+    gap: int
+    strands: tuple[Strand, ...] = field(converter=tuple)
+
+
+class Ending(Enum):
+    """How a run ends."""
+
+    FINISHED = 0
+    SUCCESS = 1
+    INTERRUPT = 2
+    CANCELLED = 3
+    ERROR = 4
+    LATE_ERROR = 5
+    UNSTARTED = 6
+    """As an error before the run began, where it is the stream's first."""
+
+
+@frozen
+class RunRecipe:
+    """A run."""
+
+    lanes: tuple[LaneRecipe, ...] = field(converter=tuple)
+    withs: tuple[With, ...] = field(converter=tuple)
+
+
+@frozen
+class Circumstances:
+    """What may be special about a run."""
+
+    ending: Ending = Ending.FINISHED
+    lost: int = 0
+    """How many of its last events never come, where it ends in an error."""
+    echo: tuple[Any] | None = None
+    """The content of a user message in the echoed input, or `None` where there is no echo."""
+    restated: bool = False
+    """Whether the echo holds the messages so far."""
+    state: tuple[Any] | None = None
+    """The state in the echo, in a tuple."""
+    bound: bool = True
+    """Whether interrupts name the tool calls they hold up."""
+    usage: list[dict[str, Any]] | None = None
+    returned: Any = None
+    metadata: dict[str, Any] | None = None
+    version: str | None = None
+
+
+def special(withs: tuple[Any, ...]) -> dict[str, Any]:
+    """Gather what is special; of two values for one field, the later counts."""
+    return {one.field: one.value for one in withs if isinstance(one, With)}

@@ -1,0 +1,1323 @@
+"""The oracle: the whole semantics as a plain, slow, mutable model, which imports nothing of `reducer`.
+
+It is written from the AG-UI specification (cited as `spec: PAGE`) and from what this library adds to it: rows and
+cuts, two layouts, and an anomaly where a rule is broken. `observe` takes events in wire form, well formed as the
+schema has it; `project` tells what a reader sees. Speed is of no concern here: whatever can be computed when it is
+asked for is computed then, by walking over everything.
+
+How the parts hang together:
+
+- An `Entity` is a message: a kind and an id. A text and the tool calls that name it as their parent are one entity,
+  and so are the tool calls without a parent, each under its own id (`spec: events/tool-calls`).
+- `entities` stand in the order in which they came to be, which decides who keeps an id that several want.
+- `merged` holds the same entities in the order of the MERGED layout, which is the reference client's.
+- `timeline` holds `Row`s in the order in which they opened: what the STREAMED layout is made of.
+- A `Call` is in the row where it streamed (STREAMED) and has a home, the entity that holds it in MERGED.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+Wire = dict[str, Any]
+
+RETIRED = {
+    "THINKING_START",
+    "THINKING_TEXT_MESSAGE_START",
+    "THINKING_TEXT_MESSAGE_CONTENT",
+    "THINKING_TEXT_MESSAGE_END",
+    "THINKING_END",
+}
+KNOWN = RETIRED | {
+    *("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STEP_STARTED", "STEP_FINISHED"),
+    *("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "TEXT_MESSAGE_CHUNK"),
+    *("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_CHUNK", "TOOL_CALL_RESULT"),
+    *("REASONING_START", "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END"),
+    *("REASONING_MESSAGE_CHUNK", "REASONING_END", "REASONING_ENCRYPTED_VALUE"),
+    *("STATE_SNAPSHOT", "STATE_DELTA", "MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA"),
+    *("SUBAGENT_STARTED", "SUBAGENT_FINISHED", "SUBAGENT_ERROR", "RAW", "CUSTOM"),
+}
+
+# What does not end a chunk stream of its lane (spec: basic/patterns/streaming, "Closing a chunk stream").
+STANDS_ASIDE = {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"}
+ENDS_ALL_CHUNKS = {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"}
+
+# Fields whose null is a value (spec: basic/index, "Absent means absent").
+MAY_BE_NULL = {"snapshot", "value", "event"}
+
+PROTOCOL = (1, 1)
+COUNTS = ("input", "output", "total", "reasoning", "cachedInput", "cacheWriteInput")
+CLIENT_KEY = "@ag-ui/client"
+
+
+@dataclass(eq=False)
+class Entity:
+    """A message. `kind` is text, reasoning, activity or result; what a kind does not have stays as it is here."""
+
+    kind: str
+    id: str
+    role: str
+    name: str | None = None
+    owner: str | None = None
+    metadata: Wire | None = None
+    value: str | None = None
+    value_type: str | None = None
+    open: bool = False
+    begun: bool = False
+    """A text that only a tool call has brought about has not begun."""
+    has_content: bool = False
+    """Whether MERGED shows the content of a text: one that only a call has brought about has none."""
+    rows: list[Row] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    """The calls that MERGED shows in it."""
+    content: Any = None
+    """Of an activity or a result."""
+    activity_type: str = ""
+    call_id: str = ""
+    call: Call | None = None
+    """The call that a result answers; several may have had its id."""
+    error: str | None = None
+    run: Wire | None = None
+    """The run in which it came to be."""
+
+
+@dataclass(eq=False)
+class Row:
+    """One stretch of an entity in the timeline. What it takes, it takes until it is cut."""
+
+    entity: Entity
+    text: str = ""
+    parts: list[Any] | None = None
+    """The content of a stated user message that is no string."""
+    calls: list[Call] = field(default_factory=list)
+    takes_text: bool = False
+    takes_calls: bool = False
+    stated: bool = False
+
+
+@dataclass(eq=False)
+class Call:
+    """A tool call. Without a row it is a shell, whose arguments came before its start, or dropped by a snapshot."""
+
+    id: str
+    name: str | None = None
+    parent: str | None = None
+    arguments: str = ""
+    metadata: Wire | None = None
+    value: str | None = None
+    value_type: str | None = None
+    open: bool = False
+    home: Entity | None = None
+    row: Row | None = None
+    streamed: bool = True
+    """Whether any event of its own has come, rather than only a message that states it."""
+    held: str | None = None
+    """Streamed arguments of a stated call that so far repeat the stated ones."""
+
+
+@dataclass(eq=False)
+class Message:
+    """What STREAMED shows of one or several rows of an entity."""
+
+    rows: list[Row]
+    id: str = ""
+
+
+class Model:
+    """The state of everything, changed in place."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.anomalies: Counter[str] = Counter()
+        # The conversation.
+        self.entities: list[Entity] = []
+        self.merged: list[Entity] = []
+        self.timeline: list[Row] = []
+        self.calls: list[Call] = []
+        self.groups: list[Row] = []  # rows in the order in which they began to take calls
+        self.dropped: list[Entity] = []  # open when a messages snapshot left them out
+        self.kept: dict[tuple[str, str], tuple[str, str | None]] = {}  # encrypted values for what has not come yet
+        self.chunks: dict[str | None, Wire] = {}  # the chunk stream of each lane
+        # The shared state.
+        self.state: Any = {}
+        # Runs.
+        self.phase = "none"  # then active, finished, failed
+        self.began = False
+        self.thread: str | None = None
+        self.runs: list[Wire] = []
+        self.interrupts: dict[str, Wire] = {}
+        self.usage: list[Wire] = []
+        self.steps: set[tuple[str | None, str]] = set()
+        self.spans: dict[str, str | None] = {}
+        self.subagents: set[str] = set()
+        self.ended_subagents: set[str] = set()
+        self.openers: dict[tuple[str, str], str | None] = {}  # who opened what, as this run has said
+        self.thinking: str | None = None
+        self.thinking_span: str | None = None
+
+    # ------------------------------------------------------------------------------------------------- the two doors
+
+    def observe(self, event: Wire) -> None:
+        """Take one event in."""
+        kind = event["type"]
+        if kind not in KNOWN:
+            self.anomaly("unknown-event")  # spec: basic/processing
+        else:
+            known = {k: v for k, v in copy.deepcopy(event).items() if v is not None or k in MAY_BE_NULL}
+            if kind in RETIRED:
+                self.anomaly("retired-shape")
+            self.check_boundaries(kind)
+            self.end_chunks_before(known)
+            getattr(self, kind.lower())(known)
+        self.position += 1
+
+    def project(self, layout: str) -> Wire:
+        """Tell what a reader sees; `layout` is streamed or merged."""
+        return copy.deepcopy(
+            {
+                "messages": self.streamed_messages() if layout == "streamed" else self.merged_messages(),
+                "state": self.state,
+                "interrupts": list(self.interrupts.values()),
+                "runs": self.runs,
+                "pending_tool_calls": [call.id for call in self.calls if call.row and not self.answered(call)],
+                "usage": self.usage,
+                "anomalies": self.anomalies,
+            }
+        )
+
+    def anomaly(self, code: str) -> None:
+        self.anomalies[code] += 1
+
+    # --------------------------------------------------------------------- runs and steps (spec: events/lifecycle)
+
+    def check_boundaries(self, kind: str) -> None:
+        """A stream begins with RUN_STARTED or RUN_ERROR; a closed run admits few events (spec: events/lifecycle)."""
+        if not self.began and kind not in {"RUN_STARTED", "RUN_ERROR"}:
+            self.anomaly("first-event")
+        self.began = True
+        if kind == "RUN_STARTED":
+            if self.phase == "active":
+                self.anomaly("run-already-active")
+        elif self.phase == "failed" or (self.phase == "finished" and kind != "RUN_ERROR"):
+            self.anomaly("after-run-closed")
+
+    def check_thread(self, event: Wire) -> None:
+        """Every run of a stream is on one thread (spec: basic/run-input)."""
+        if self.thread is None:
+            self.thread = event["threadId"]
+        elif self.thread != event["threadId"]:
+            self.anomaly("thread-id-mismatch")
+
+    def run_started(self, event: Wire) -> None:
+        self.check_thread(event)
+        if newer(event.get("protocolVersion")):
+            self.anomaly("protocol-version")  # spec: basic/versioning
+        if self.phase == "active":
+            self.runs[-1]["status"] = "truncated"
+        self.close_everything()
+        self.ended_subagents = set()
+        self.openers = {}
+        self.thinking = self.thinking_span = None
+        self.phase = "active"
+        self.runs.append(
+            {
+                "thread_id": event["threadId"],
+                "run_id": event["runId"],
+                "parent_run_id": event.get("parentRunId"),
+                "status": "running",
+                "result": None,
+                "error": None,
+                "echoed": "input" in event,
+            }
+        )
+        echo = event.get("input", {})
+        shown = {message["id"] for message in self.streamed_messages() + self.merged_messages()}
+        for message in map(without_nulls, echo.get("messages", ())):
+            self.echo(message, shown)
+        if echo.get("state") is not None:
+            self.state = echo["state"]
+        for entry in echo.get("resume") or ():  # spec: basic/patterns/interrupt-resume
+            if self.interrupts.pop(entry["interruptId"], None) is None:
+                self.anomaly("resume-unknown")
+
+    def run_finished(self, event: Wire) -> None:
+        self.check_thread(event)
+        self.add_usage(event.get("usage", ()))
+        outcome = event.get("outcome", {"type": "success"})
+        if self.phase == "active":
+            run = self.runs[-1]
+            if run["run_id"] != event["runId"]:
+                self.anomaly("run-id-mismatch")
+            statuses = {"success": "finished", "interrupt": "interrupted", "cancelled": "cancelled"}
+            run.update(status=statuses[outcome["type"]], result=event.get("result"))
+            if outcome["type"] == "success" and not run["echoed"]:
+                self.interrupts.clear()  # nothing in this log says which of them were answered
+        if self.anything_open():
+            self.anomaly("open-at-run-finish")
+        self.close_everything()
+        raised = set()
+        for interrupt in map(without_nulls, outcome.get("interrupts", ())):
+            if interrupt["id"] in raised:
+                self.anomaly("duplicate-interrupt-id")
+            raised.add(interrupt["id"])
+            self.interrupts[interrupt["id"]] = interrupt
+        if self.phase != "failed":
+            self.phase = "finished"
+
+    def run_error(self, event: Wire) -> None:
+        self.add_usage(event.get("usage", ()))
+        if not self.runs:
+            self.runs.append({"thread_id": None, "run_id": None, "parent_run_id": None, "result": None})
+        self.runs[-1].update(status="error", error={"message": event["message"], "code": event.get("code")})
+        self.close_everything()
+        self.phase = "failed"
+
+    def anything_open(self) -> bool:
+        entities = any(entity.open for entity in self.entities + self.dropped)
+        calls = any(call.open for call in self.calls)
+        return entities or calls or bool(self.spans) or bool(self.steps) or bool(self.subagents)
+
+    def close_everything(self) -> None:
+        """Nothing open crosses the boundary of a run, and no row takes anything any more (spec: events/lifecycle)."""
+        for entity in self.entities:
+            entity.open = False
+        for call in self.calls:
+            self.close_call(call)
+        for row in self.timeline:
+            row.takes_text = row.takes_calls = False
+        self.calls = [call for call in self.calls if call.row or call.home is None]
+        self.dropped = []
+        self.spans = {}
+        self.steps = set()
+        self.subagents = set()
+
+    def add_usage(self, entries: Any) -> None:
+        """Sum per provider and model; an absent count is not zero (spec: events/lifecycle, "Token usage")."""
+        for entry in map(without_nulls, entries):
+            who = (entry.get("provider"), entry.get("model"))
+            total = next((one for one in self.usage if (one.get("provider"), one.get("model")) == who), None)
+            if total is None:
+                total = without_nulls({"provider": who[0], "model": who[1]})
+                self.usage.append(total)
+            for key in (f"{name}Tokens" for name in COUNTS):
+                if key in entry:
+                    total[key] = total.get(key, 0) + entry[key]
+
+    def step_started(self, event: Wire) -> None:
+        step = (event.get("subagentRunId"), event["stepName"])
+        if step in self.steps:
+            self.anomaly("step-already-open")
+        self.steps.add(step)
+
+    def step_finished(self, event: Wire) -> None:
+        step = (event.get("subagentRunId"), event["stepName"])
+        if step not in self.steps:
+            self.anomaly("step-not-open")
+        self.steps.discard(step)
+
+    # --------------------------------------------------------------------------- subagents (spec: events/subagents)
+
+    def subagent_started(self, event: Wire) -> None:
+        one = event["subagentRunId"]
+        if one in self.subagents:
+            self.anomaly("subagent-already-active")
+        elif one in self.ended_subagents:
+            self.anomaly("subagent-reused")
+        parent = event.get("parentSubagentRunId")
+        if parent is not None and parent not in self.subagents | self.ended_subagents:
+            self.anomaly("subagent-parent-unknown")
+        self.subagents.add(one)
+
+    def subagent_finished(self, event: Wire) -> None:
+        one = event["subagentRunId"]
+        if one not in self.subagents:
+            self.anomaly("subagent-not-active")
+        else:
+            self.subagents.discard(one)
+            self.ended_subagents.add(one)
+
+    subagent_error = subagent_finished
+
+    def check_owner(self, kind: str, name: str, owner: str | None, tag: str | None) -> None:
+        """A tag must agree with the opener's, which is this run's where it has said one (spec: events/subagents)."""
+        if tag is not None and tag != self.openers.get((kind, name), owner):
+            self.anomaly("attribution-mismatch")
+
+    def check_reopener(self, kind: str, name: str, owner: str | None, tag: str | None) -> None:
+        """Within a run a reopening agrees with the opener; over runs nobody need detect it (spec: events/text-messages)."""
+        if (kind, name) in self.openers:
+            self.check_owner(kind, name, owner, tag)
+        else:
+            self.openers[kind, name] = owner if tag is None else tag
+
+    # -------------------------------------------------------------------------------------------- finding and making
+
+    def find(self, kind: str, name: str, role: str | None = None) -> Entity | None:
+        """The first entity of a kind and id, be it one that a snapshot has dropped and that is still open."""
+        for entity in self.entities + self.dropped:
+            if entity.kind == kind and entity.id == name and role in {None, entity.role}:
+                return entity
+        return None
+
+    def find_result(self, name: str, call: str) -> Entity | None:
+        return next((e for e in self.entities if e.kind == "result" and (e.id, e.call_id) == (name, call)), None)
+
+    def find_call(self, name: str) -> Call | None:
+        """The newest call of an id."""
+        return next((call for call in reversed(self.calls) if call.id == name), None)
+
+    def create(self, entity: Entity) -> Entity:
+        """Let an entity come to be: at the end in MERGED, with the encrypted value that has waited for it."""
+        if any(other.id == entity.id and other.kind != entity.kind for other in self.entities):
+            self.anomaly("shared-id")
+        entity.run = self.runs[-1] if self.runs else None
+        self.entities.append(entity)
+        if entity not in self.merged:
+            self.merged.append(entity)
+        self.openers[entity.kind, entity.id] = entity.owner
+        if entity.kind != "activity":
+            value = self.kept.pop(("message", entity.id), None)
+            if value is not None and entity.value is None:
+                entity.value, entity.value_type = value
+        return entity
+
+    def add_row(self, entity: Entity, **what: Any) -> Row:
+        row = Row(entity, **what)
+        entity.rows.append(row)
+        self.timeline.append(row)
+        if row.takes_calls:
+            self.groups.append(row)
+        return row
+
+    def restore(self, entity: Entity) -> None:
+        """An open entity that a snapshot has dropped comes back."""
+        if entity in self.dropped:
+            self.dropped.remove(entity)
+            self.create(entity)
+
+    def cut(self, lane: str | None, *what: str) -> None:
+        """An opening ends the current rows of other kinds in its lane."""
+        for row in self.timeline:
+            if row.entity.owner == lane:
+                if row.entity.kind in what:
+                    row.takes_text = False
+                if "group" in what:
+                    row.takes_calls = False
+
+    def open_row(self, entity: Entity) -> None:
+        """A text or a reasoning message opens: it cuts, and has a row before it has content."""
+        self.cut(entity.owner, *(("reasoning", "group") if entity.kind == "text" else ("text",)))
+        entity.begun = True
+        self.add_row(entity, takes_text=True)
+
+    # ----------------------------------------- text and reasoning (spec: basic/patterns/streaming, events/text-messages)
+
+    def start(
+        self, kind: str, name: str, role: str, label: str | None, tag: str | None, metadata: Wire | None
+    ) -> None:
+        entity = self.find(kind, name)
+        if entity is not None and entity.open:
+            self.anomaly(f"{kind}-already-open")
+            self.check_owner(kind, name, entity.owner, tag)
+        elif entity is None:
+            entity = self.create(Entity(kind, name, role, label, tag, has_content=True))
+            self.open_row(entity)
+        else:
+            # A closed message may be reopened; what was established stands (spec: events/text-messages).
+            self.check_reopener(kind, name, entity.owner, tag)
+            if not entity.begun:
+                self.open_row(entity)
+        entity.open = True
+        merge_metadata(entity, metadata)
+
+    def extend(self, kind: str, name: str, delta: str, tag: str | None, metadata: Wire | None) -> None:
+        entity = self.find(kind, name)
+        if entity is None or not entity.open:
+            self.anomaly(f"{kind}-not-open")
+        if entity is None:
+            role = "assistant" if kind == "text" else "reasoning"
+            entity = self.create(Entity(kind, name, role, None, tag))
+        else:
+            self.check_owner(kind, name, entity.owner, tag)
+            self.restore(entity)
+        if not entity.begun:
+            self.open_row(entity)
+        entity.open = entity.has_content = True
+        row = next((row for row in reversed(entity.rows) if row.takes_text), None)
+        if row is None and delta:
+            row = self.add_row(entity, takes_text=True)  # a continuation, which cuts nothing
+        if row is not None:
+            row.text = joined(row.text, delta)
+        merge_metadata(entity, metadata)
+
+    def end(self, kind: str, name: str, tag: str | None, metadata: Wire | None) -> None:
+        entity = self.find(kind, name)
+        if entity is None or not entity.open:
+            self.anomaly(f"{kind}-not-open")
+            return
+        self.check_owner(kind, name, entity.owner, tag)
+        entity.open = False
+        merge_metadata(entity, metadata)
+        if entity in self.dropped:
+            self.dropped.remove(entity)
+
+    def text_message_start(self, event: Wire) -> None:
+        role = event.get("role", "assistant")
+        self.start("text", event["messageId"], role, event.get("name"), event.get("subagentRunId"), event.get("metadata"))
+
+    def text_message_content(self, event: Wire) -> None:
+        self.extend("text", event["messageId"], event["delta"], event.get("subagentRunId"), event.get("metadata"))
+
+    def text_message_end(self, event: Wire) -> None:
+        self.end("text", event["messageId"], event.get("subagentRunId"), event.get("metadata"))
+
+    def reasoning_message_start(self, event: Wire) -> None:
+        name = event["messageId"]
+        self.start("reasoning", name, "reasoning", None, event.get("subagentRunId"), event.get("metadata"))
+
+    def reasoning_message_content(self, event: Wire) -> None:
+        self.extend("reasoning", event["messageId"], event["delta"], event.get("subagentRunId"), event.get("metadata"))
+
+    def reasoning_message_end(self, event: Wire) -> None:
+        self.end("reasoning", event["messageId"], event.get("subagentRunId"), event.get("metadata"))
+
+    # ------------------------------------------------------------------- reasoning spans, values (spec: events/reasoning)
+
+    def reasoning_start(self, event: Wire) -> None:
+        """A span opens no message, and its id names none."""
+        name, tag = event["messageId"], event.get("subagentRunId")
+        if name in self.spans:
+            self.anomaly("span-already-open")
+            self.check_span(name, tag)
+        else:
+            self.spans[name] = tag
+
+    def reasoning_end(self, event: Wire) -> None:
+        name = event["messageId"]
+        if name not in self.spans:
+            self.anomaly("span-not-open")
+        else:
+            self.check_span(name, event.get("subagentRunId"))
+            del self.spans[name]
+
+    def check_span(self, name: str, tag: str | None) -> None:
+        if tag is not None and tag != self.spans[name]:
+            self.anomaly("attribution-mismatch")
+
+    def reasoning_encrypted_value(self, event: Wire) -> None:
+        """The value goes to what it names, early or late; its type goes with it (spec: events/reasoning)."""
+        name, tag = event["entityId"], event.get("subagentRunId")
+        value = (event["encryptedValue"], event.get("encryptedValueType"))
+        if event["subtype"] == "tool-call":
+            call = self.find_call(name)
+            if call is not None:
+                self.check_call_owner(call, tag)
+                call.value, call.value_type = value
+                return
+        else:
+            for kind in ("reasoning", "text", "result"):
+                entity = self.find(kind, name)
+                if entity is not None and entity not in self.dropped:
+                    self.check_owner(kind, name, entity.owner, tag)
+                    entity.value, entity.value_type = value
+                    return
+        self.anomaly("value-unclaimed")
+        self.kept[event["subtype"], name] = value
+
+    # ------------------------------------------------------------------------ tool calls (spec: events/tool-calls)
+
+    def answered(self, call: Call) -> bool:
+        return any(entity.call is call for entity in self.entities)
+
+    def check_call_owner(self, call: Call, tag: str | None) -> None:
+        if call.row is not None:
+            self.check_owner("call", call.id, call.row.entity.owner, tag)
+
+    def start_call(self, name: str, tool: str, parent: str | None, tag: str | None, metadata: Wire | None) -> None:
+        call = self.find_call(name)
+        if call is not None and call.row is not None:
+            home = call.home.id if call.home else name
+            if self.answered(call) and parent not in {None, home}:
+                # A local model counts its calls anew in every reply.
+                self.anomaly("call-reused")
+                if call.open:
+                    self.anomaly("call-already-open")
+                self.close_call(call)
+                call = None
+        if call is None:
+            call = Call(name)
+            self.calls.append(call)
+            self.claim_call_value(call)
+        if call.row is not None:
+            if call.open:
+                self.anomaly("call-already-open")
+                self.check_call_owner(call, tag)
+            else:
+                # A reopening start replaces the name (spec: events/tool-calls leaves it open; the reference client).
+                self.check_reopener("call", name, call.row.entity.owner, tag)
+                call.name = tool
+                if not call.streamed:
+                    call.held = ""
+        elif call.home is not None:
+            self.anomaly("call-already-open")  # dropped by a snapshot, and still open
+        else:
+            call.name, call.parent = tool, parent
+            self.place(call, tag)
+        call.open = call.streamed = True
+        merge_metadata(call, metadata)
+
+    def claim_call_value(self, call: Call) -> None:
+        value = self.kept.pop(("tool-call", call.id), None)
+        if value is not None and call.value is None:
+            call.value, call.value_type = value
+
+    def place(self, call: Call, tag: str | None, *, again: bool = False) -> None:
+        """Give a call its row and its home; `again` when a snapshot had dropped it: that is no opening."""
+        parent = call.parent
+        home = None if parent is None else self.find("text", parent, "assistant")
+        row: Row | None = None
+        if parent is not None and (home or not any(e.id == parent for e in self.entities)):
+            if home is None:
+                home = self.create(Entity("text", parent, "assistant", None, tag))
+            elif not again:
+                self.check_owner("text", parent, home.owner, tag)
+            row = next((row for row in reversed(home.rows) if row.takes_text), None)
+            row = row or next((row for row in reversed(home.rows) if row.takes_calls), None)
+        else:
+            home = self.find("text", call.id, "assistant")
+            if home is None:
+                home = self.create(Entity("text", call.id, "assistant", None, tag))
+            if parent is None:
+                current = (row for row in reversed(self.groups) if row.takes_calls and row.entity.owner == tag)
+                row = next(current, None)
+            elif not again:
+                self.anomaly("parent-not-assistant")
+        self.restore(home)
+        lane = row.entity.owner if row else home.owner
+        if row is not None and row.takes_text:
+            # The text row is the lane's group from here on; text that goes on goes behind it.
+            row.takes_text, row.takes_calls = False, True
+            self.groups.append(row)
+        if not again:
+            self.cut(lane, "text", "reasoning")
+        if row is None:
+            row = self.add_row(home, takes_calls=True)
+        row.calls.append(call)
+        home.calls.append(call)
+        call.row, call.home = row, home
+        self.openers["call", call.id] = lane
+        for entity in self.entities:
+            if entity.kind == "result" and entity.call_id == call.id and entity.call is None:
+                entity.call = call
+
+    def extend_call(self, name: str, delta: str, tag: str | None, metadata: Wire | None) -> None:
+        call = self.find_call(name)
+        if call is None or not call.open:
+            self.anomaly("call-not-open")
+        if call is None:
+            call = Call(name)  # a shell, which a later start claims
+            self.calls.append(call)
+            self.claim_call_value(call)
+        elif call.row is None and call.home is not None:
+            self.place(call, call.home.owner, again=True)
+        self.check_call_owner(call, tag)
+        if not call.streamed:
+            call.held = ""
+        call.open = call.streamed = True
+        if call.held is None:
+            call.arguments = joined(call.arguments, delta)
+        else:
+            # A stated call that is streamed once more: the same text, unless it turns out to be another one.
+            call.held = joined(call.held, delta)
+            if not call.arguments.startswith(call.held):
+                call.arguments, call.held = joined(call.arguments, call.held), None
+        merge_metadata(call, metadata)
+
+    def end_call(self, name: str, tag: str | None, metadata: Wire | None) -> None:
+        call = self.find_call(name)
+        if call is None or not call.open:
+            self.anomaly("call-not-open")
+            return
+        self.check_call_owner(call, tag)
+        merge_metadata(call, metadata)
+        self.close_call(call)
+        if call.row is None and call.home is not None:
+            self.calls.remove(call)
+
+    def close_call(self, call: Call) -> None:
+        call.open = False
+        if call.held is not None and call.held != call.arguments:
+            call.arguments = joined(call.arguments, call.held)
+        call.held = None
+
+    def tool_call_start(self, event: Wire) -> None:
+        tool, parent = event["toolCallName"], event.get("parentMessageId")
+        self.start_call(event["toolCallId"], tool, parent, event.get("subagentRunId"), event.get("metadata"))
+
+    def tool_call_args(self, event: Wire) -> None:
+        self.extend_call(event["toolCallId"], event["delta"], event.get("subagentRunId"), event.get("metadata"))
+
+    def tool_call_end(self, event: Wire) -> None:
+        self.end_call(event["toolCallId"], event.get("subagentRunId"), event.get("metadata"))
+
+    def tool_call_result(self, event: Wire) -> None:
+        """A result is a message; several may share a message id; one sent twice replaces itself."""
+        name, call_id, tag = event["messageId"], event["toolCallId"], event.get("subagentRunId")
+        call = self.find_call(call_id)
+        result = self.find_result(name, call_id)
+        if result is None:
+            result = self.create(Entity("result", name, "tool", None, tag, call_id=call_id))
+            self.cut(tag, "text", "reasoning", "group")
+            self.add_row(result)
+            self.put_behind_call(result, call)
+        result.content = event["content"]
+        result.call = call or result.call
+        merge_metadata(result, event.get("metadata"))
+        self.retire_interrupts_of(call_id)
+
+    def put_behind_call(self, result: Entity, call: Call | None) -> None:
+        """MERGED: a result goes behind the message that holds its call, and the tool messages there."""
+        if call is not None and call.row is not None and call.home is not None:
+            self.merged.remove(result)
+            place = self.merged.index(call.home) + 1
+            while place < len(self.merged) and self.merged[place].kind == "result":
+                place += 1
+            self.merged.insert(place, result)
+
+    def retire_interrupts_of(self, call_id: str) -> None:
+        self.interrupts = {k: v for k, v in self.interrupts.items() if v.get("toolCallId") != call_id}
+
+    # ------------------------------------------------------------------------ chunks (spec: basic/patterns/streaming)
+
+    def end_chunks_before(self, event: Wire) -> None:
+        kind = event["type"]
+        if kind in ENDS_ALL_CHUNKS:
+            for lane in list(self.chunks):
+                self.end_chunks(lane)
+        elif kind not in STANDS_ASIDE and not kind.endswith("_CHUNK"):
+            self.end_chunks(event.get("subagentRunId"))
+
+    def end_chunks(self, lane: str | None) -> None:
+        """The end that no chunk says."""
+        stream = self.chunks.pop(lane, None)
+        if stream is not None:
+            if stream["kind"] == "call":
+                self.end_call(stream["id"], None, None)
+            else:
+                self.end(stream["kind"], stream["id"], None, None)
+
+    def chunk(self, kind: str, name: str | None, event: Wire, established: Wire) -> None:
+        """A chunk is its triad; `established` holds what later chunks may repeat, as this one has it."""
+        tag, metadata = event.get("subagentRunId"), event.get("metadata")
+        lane = self.lane_of_chunk(kind, name, tag)
+        stream = self.chunks.get(lane)
+        goes_on = stream is not None and stream["kind"] == kind and name in {None, stream["id"]}
+        if stream is not None and goes_on:
+            if any(key in event and event[key] != value for key, value in stream["established"].items()):
+                self.anomaly("chunk-conflict")
+            if tag is not None and tag != lane:
+                self.anomaly("attribution-mismatch")
+                tag = None
+            speaks = any(key in event for key in ("delta", "rawEvent", "metadata"))
+        else:
+            self.end_chunks(lane)
+            if name is None:
+                self.anomaly("chunk-without-id")
+                name = f"chunk-{self.position}"
+            stream = self.chunks[lane] = {"kind": kind, "id": name, "established": established}
+            if kind == "call":
+                if "toolCallName" not in event:
+                    self.anomaly("chunk-without-name")
+                self.start_call(name, established["toolCallName"] or "", established["parentMessageId"], tag, metadata)
+            elif kind == "text":
+                self.start("text", name, established["role"], established["name"], tag, metadata)
+            else:
+                self.start("reasoning", name, "reasoning", None, tag, metadata)
+            tag = None
+            speaks = "delta" in event or "rawEvent" in event
+        stream["used"] = self.position
+        if speaks and kind == "call":
+            self.extend_call(stream["id"], event.get("delta", ""), tag, metadata)
+        elif speaks:
+            self.extend(kind, stream["id"], event.get("delta", ""), tag, metadata)
+
+    def lane_of_chunk(self, kind: str, name: str | None, tag: str | None) -> str | None:
+        """By id where its stream is open, by tag, else the parent's stream, else the only one of the kind."""
+        lanes = [lane for lane, stream in self.chunks.items() if stream["kind"] == kind and name in {None, stream["id"]}]
+        if name is not None:
+            return lanes[0] if lanes else tag
+        if tag is not None or None in lanes or not lanes:
+            return tag
+        if len(lanes) > 1:
+            self.anomaly("chunk-ambiguous")
+        return max(lanes, key=lambda lane: self.chunks[lane]["used"])
+
+    def text_message_chunk(self, event: Wire) -> None:
+        established = {"role": event.get("role", "assistant"), "name": event.get("name")}
+        self.chunk("text", event.get("messageId"), event, established)
+
+    def reasoning_message_chunk(self, event: Wire) -> None:
+        self.chunk("reasoning", event.get("messageId"), event, {})
+
+    def tool_call_chunk(self, event: Wire) -> None:
+        established = {key: event.get(key) for key in ("toolCallName", "parentMessageId")}
+        self.chunk("call", event.get("toolCallId"), event, established)
+
+    # ----------------------------------------------------------- retired events (spec: basic/versioning, "Retired shapes")
+
+    def thinking_start(self, event: Wire) -> None:
+        self.thinking_span = f"thinking-{self.position}"
+        self.reasoning_start({**event, "messageId": self.thinking_span})
+
+    def thinking_end(self, event: Wire) -> None:
+        self.reasoning_end({**event, "messageId": self.thinking_span or f"thinking-{self.position}"})
+
+    def thinking_text_message_start(self, event: Wire) -> None:
+        self.thinking = f"thinking-{self.position}"
+        self.reasoning_message_start({**event, "messageId": self.thinking})
+
+    def thinking_text_message_content(self, event: Wire) -> None:
+        self.thinking = self.thinking or f"thinking-{self.position}"
+        self.reasoning_message_content({**event, "messageId": self.thinking})
+
+    def thinking_text_message_end(self, event: Wire) -> None:
+        self.reasoning_message_end({**event, "messageId": self.thinking or f"thinking-{self.position}"})
+
+    # ------------------------------------------------ state and activities (spec: events/state, events/activity)
+
+    def state_snapshot(self, event: Wire) -> None:
+        self.state = event["snapshot"]
+
+    def state_delta(self, event: Wire) -> None:
+        try:
+            self.state = patched(self.state, event["delta"])
+        except PatchFailed:
+            self.anomaly("patch-failed")
+
+    def activity_snapshot(self, event: Wire) -> None:
+        name, tag = event["messageId"], event.get("subagentRunId")
+        activity = self.find("activity", name)
+        if activity is None:
+            activity = self.create(Entity("activity", name, "activity", None, tag))
+            self.add_row(activity)
+            replaces = True
+        else:
+            replaces = event.get("replace", True)
+        if replaces:
+            # It mints the activity anew, its owner included; metadata goes on gathering (spec: events/activity).
+            activity.activity_type, activity.content, activity.owner = event["activityType"], event["content"], tag
+            self.openers["activity", name] = tag
+        merge_metadata(activity, event.get("metadata"))
+
+    def activity_delta(self, event: Wire) -> None:
+        activity = self.find("activity", event["messageId"])
+        if activity is None:
+            self.anomaly("activity-unknown")
+            return
+        self.check_owner("activity", activity.id, activity.owner, event.get("subagentRunId"))
+        merge_metadata(activity, event.get("metadata"))
+        try:
+            activity.content = patched(activity.content, event["patch"])
+            activity.activity_type = event["activityType"]
+        except PatchFailed:
+            self.anomaly("patch-failed")
+
+    # ---------------------------------------------------------------- pass through (spec: events/passthrough)
+
+    def raw(self, event: Wire) -> None:
+        """Builds nothing."""
+
+    custom = raw
+
+    # ------------------------------------------------------------------ stated messages (spec: events/state)
+
+    def messages_snapshot(self, event: Wire) -> None:
+        """The complete set of the producer's messages, reconciled by id in place."""
+        messages: dict[tuple[str, str, str], Wire] = {}
+        ids: set[str] = set()
+        for message in map(without_nulls, event["messages"]):
+            if message["id"] in ids:
+                self.anomaly("duplicate-id")
+            ids.add(message["id"])
+            messages[message["role"], message["id"], message.get("toolCallId", "")] = message
+        held = self.held_copies(list(messages.values()))
+        pairs = [(entity or stub_of(message), message) for message, entity in zip(messages.values(), held)]
+        restated = [entity for entity, _ in pairs if entity in held]
+        new = [entity for entity, _ in pairs if entity not in held]
+        roles = {message["role"] for message in messages.values()}
+        kept = [e for e in self.entities if e not in restated and self.is_clients_own(e, roles, event.get("metadata"))]
+
+        # STREAMED keeps the order of the timeline. A restated message has one row, in the place of its first one; a new
+        # one that has the id under which a continuation shows takes the place of that.
+        places = {shown.id: shown.rows[0] for shown in self.streamed() if shown.id != shown.rows[0].entity.id}
+        stand_ins = self.stand_ins([entity for entity, _ in pairs], new, kept)
+        places |= {entity.id: former.rows[0] for former, entity in stand_ins.items() if former.rows}
+        timeline: list[Row] = []
+        for row in self.timeline:
+            timeline += [entity.rows[0] for entity in new if places.get(entity.id) is row]
+            if row.entity in kept or (row.entity in restated and row is row.entity.rows[0]):
+                timeline.append(row)
+            for call in row.calls:
+                # Streamed without a parent in another call's group, and now stated as a message of its own.
+                if call.home in restated and not call.home.rows:
+                    call.home.rows = [Row(call.home)]
+                    timeline += call.home.rows
+        for entity, _ in pairs:
+            entity.rows = entity.rows[:1] or [Row(entity)]
+            if entity.rows[0] not in timeline:
+                timeline += entity.rows
+        self.timeline = timeline
+
+        # What is absent goes; what was open then stays open, with nothing to show.
+        gone = [entity for entity in self.entities if entity.open and entity not in kept + restated]
+        self.dropped += [Entity(e.kind, e.id, e.role, e.name, e.owner, open=True, begun=True) for e in gone]
+        self.entities = [entity for entity in self.entities if entity in kept + restated]
+        self.merged = [stand_ins.get(entity, entity) for entity in self.merged]
+        self.merged = [entity for entity in self.merged if entity in kept + [one for one, _ in pairs]]
+
+        former = self.calls
+        for entity, message in pairs:
+            self.state_message(entity, message)
+            if entity in new:
+                back = self.find(entity.kind, entity.id)
+                if back in self.dropped:
+                    self.dropped.remove(back)
+                    entity.open = True
+                self.create(entity)
+                if entity.kind == "result":
+                    self.retire_interrupts_of(entity.call_id)
+            self.openers[entity.kind, entity.id] = entity.owner
+        self.settle_calls(former, [call for entity, _ in pairs for call in entity.calls])
+        self.bind_results([entity for entity, _ in pairs])
+
+    def held_copies(self, messages: list[Wire]) -> list[Entity | None]:
+        """What each stated message restates: its kind and id, best with the same role or call, which else change."""
+        copies: list[Entity | None] = [None] * len(messages)
+        for exactly in (True, False):
+            for index, message in enumerate(messages):
+                for entity in self.entities:
+                    same = (entity.kind, entity.id) == (kind_of(message), message["id"])
+                    said = (entity.role, entity.call_id) == (message["role"], message.get("toolCallId", ""))
+                    if same and entity not in copies and (said or not exactly):
+                        copies[index] = copies[index] or entity
+        return copies
+
+    def stand_ins(self, stated: list[Entity], new: list[Entity], kept: list[Entity]) -> dict[Entity, Entity]:
+        """What a truncated run left may come back under another id, in its old place: behind the same message."""
+        found: dict[Entity, Entity] = {}
+        before = -1
+        for entity in self.merged:
+            if entity in stated:
+                before = stated.index(entity)
+            elif entity not in kept and entity.run and entity.run["status"] == "truncated":
+                following = stated[before + 1 : before + 2]
+                if following and following[0] in new:
+                    found[entity] = following[0]
+                    before += 1
+        return found
+
+    def is_clients_own(self, entity: Entity, roles: set[str], metadata: Wire | None) -> bool:
+        """Activities and reasoning that no producer tracks survive a snapshot without any (spec: events/state)."""
+        if entity.kind == "activity":
+            types = authoritative_activity_types(metadata)
+            if types is None:
+                return "activity" not in roles
+            return types != "all" and entity.activity_type not in types
+        return entity.kind == "reasoning" and "reasoning" not in roles
+
+    def echo(self, message: Wire, shown: set[str]) -> None:
+        """A message of the echoed input is news where nobody has it, and its id is none that a reader has seen."""
+        kind, name = kind_of(message), message["id"]
+        known = self.find_result(name, message["toolCallId"]) if kind == "result" else self.find(kind, name)
+        if known or name in shown:
+            return
+        entity = stub_of(message)
+        self.timeline.append(entity.rows[0])
+        self.state_message(entity, message)
+        self.create(entity)
+        self.settle_calls(self.calls, entity.calls, keep=True)
+        self.bind_results([entity])
+        if kind == "result":
+            self.retire_interrupts_of(entity.call_id)
+
+    def state_message(self, entity: Entity, message: Wire) -> None:
+        """Replace all of an entity by a message, its encrypted value included (spec: events/reasoning)."""
+        row = entity.rows[0]
+        entity.role, entity.name, entity.owner = message["role"], message.get("name"), message.get("subagentRunId")
+        entity.metadata = message.get("metadata")
+        entity.value, entity.value_type = message.get("encryptedValue"), message.get("encryptedValueType")
+        entity.begun, entity.has_content = True, "content" in message
+        row.stated, row.text, row.parts, row.calls = True, "", None, []
+        if entity.kind in {"activity", "result"}:
+            entity.content, entity.activity_type = message["content"], message.get("activityType", "")
+            entity.call_id = message.get("toolCallId", "")
+            entity.error = message.get("error")
+            return
+        if isinstance(message.get("content"), list):
+            row.parts = message["content"]
+        else:
+            row.text = message.get("content", "")
+        for stated in map(without_nulls, message.get("toolCalls", ())):
+            function = stated["function"]
+            call = Call(stated["id"], function["name"], entity.id, function["arguments"], stated.get("metadata"))
+            call.value, call.value_type = stated.get("encryptedValue"), stated.get("encryptedValueType")
+            call.home, call.row, call.streamed = entity, row, False
+            row.calls.append(call)
+            self.openers["call", call.id] = entity.owner
+        entity.calls = list(row.calls)
+        if row.calls and row.takes_text:
+            row.takes_text, row.takes_calls = False, True
+            self.groups.append(row)
+
+    def settle_calls(self, old: list[Call], stated: list[Call], *, keep: bool = False) -> None:
+        """Let each stated call take the place of the one that it restates; drop the others unless told to `keep`."""
+        successors: dict[Call, Call] = {}
+        for same_home in (True, False):
+            for call in stated:
+                if call in successors.values():
+                    continue
+                for former in reversed(old):
+                    shell = former.row is None
+                    if former.id != call.id or former in successors or (keep and not shell):
+                        continue
+                    if not same_home or (former.home and call.home and former.home.id == call.home.id):
+                        successors[former] = call
+                        break
+        self.calls = []
+        for former in old:
+            successor = successors.get(former)
+            if successor is not None:
+                successor.open, successor.streamed, held = former.open, former.streamed, former.held
+                if held is not None and successor.arguments.startswith(held):
+                    successor.held = held
+                self.calls.append(successor)
+            elif keep or former.home is None:
+                self.calls.append(former)
+            elif former.open:
+                former.row, former.arguments, former.metadata, former.held = None, "", None, None
+                former.value = former.value_type = None
+                self.calls.append(former)
+        for call in stated:
+            if call not in successors.values():
+                self.claim_call_value(call)
+                self.calls.append(call)
+
+    def bind_results(self, stated: list[Entity]) -> None:
+        """A stated result answers the last call of its id that is stated before it, else the newest one there is."""
+        latest: dict[str, Call] = {}
+        for entity in stated:
+            if entity.kind == "result":
+                entity.call = latest.get(entity.call_id) or self.find_call(entity.call_id)
+            elif entity.kind == "text":
+                latest.update({call.id: call for call in entity.calls})
+
+    # ------------------------------------------------------------------------------------------------ ids of messages
+
+    def names(self) -> dict[Entity, str]:
+        """The id that each entity shows under: its own, unless one that came to be earlier has it."""
+        real = {entity.id for entity in self.entities}
+        names: dict[Entity, str] = {}
+        for entity in self.entities:
+            name = entity.id
+            same = [other for other in names if other.id == entity.id]
+            if same:
+                label = entity.call_id if entity.kind == "result" else entity.kind
+                if entity.kind == "text" and any(other.kind == "text" for other in same):
+                    label = entity.role  # texts that stated messages tell apart by their roles alone
+                name = f"{entity.id}#{label}"
+                while name in real or name in names.values():
+                    name += "'"
+            names[entity] = name
+        return names
+
+    # -------------------------------------------------------------------------------------------- the STREAMED layout
+
+    def streamed(self) -> list[Message]:
+        """The messages in the order in which they streamed, each result behind its call, under their ids."""
+        shown = [row for row in self.timeline if self.shows(row)]
+        messages: list[Message] = []
+        waiting: list[Message] = []
+        for index, row in enumerate(shown):
+            message = next((m for m in reversed(messages) if m.rows[-1].entity is row.entity), None)
+            if message is not None and self.continues(message, row, shown[:index]):
+                message.rows.append(row)
+            else:
+                message = Message([row])
+                if row.entity.kind == "result" and row.entity.call and row.entity.call.row:
+                    waiting.append(message)
+                else:
+                    messages.append(message)
+            for result in list(waiting):
+                call = result.rows[0].entity.call
+                if call and self.put_behind(messages, result, call):
+                    waiting.remove(result)
+        self.number(messages)
+        return messages
+
+    def shows(self, row: Row) -> bool:
+        """A shell shows when something has claimed it; metadata alone does not."""
+        entity = row.entity
+        if entity.kind in {"activity", "result"} or has_something(row):
+            return True
+        return entity.value is not None and row is entity.rows[0] and not any(map(has_something, entity.rows))
+
+    def continues(self, message: Message, row: Row, before: list[Row]) -> bool:
+        """Whether a row is one message with rows of its entity shown before it."""
+        kind, lane = row.entity.kind, row.entity.owner
+        if any(one.calls for one in message.rows) and (row.text or row.parts is not None):
+            return False  # text after its own message's calls: calls show after text
+        if row.parts is not None or any(one.parts is not None for one in message.rows):
+            return False
+        between = before[before.index(message.rows[-1]) + 1 :]
+        for other in between:
+            call = other.entity.call
+            moves = kind == "text" and other.entity.kind == "result" and call and call.row
+            if other.entity.owner == lane and not (moves and call and call.row and call.row.entity.owner == lane):
+                return False
+        return True
+
+    def put_behind(self, messages: list[Message], result: Message, call: Call) -> bool:
+        """Behind the call's message, the results there, and the reasoning and activities up to the next text."""
+        for index, message in enumerate(messages):
+            if any(row is call.row for row in message.rows):
+                index += 1
+                while index < len(messages) and messages[index].rows[0].entity.kind != "text":
+                    index += 1
+                messages.insert(index, result)
+                return True
+        return False
+
+    def number(self, messages: list[Message]) -> None:
+        """The first message of an entity has its name, a continuation one made of it and its ordinal."""
+        names = self.names()
+        taken = {entity.id for entity in self.entities} | set(names.values())
+        for entity, name in names.items():
+            own = [message for message in messages if message.rows[0].entity is entity]
+            own.sort(key=lambda message: entity.rows.index(message.rows[0]))
+            for message in own:
+                message.id = name
+                if message is not own[0]:
+                    message.id = f"{name}#{entity.rows.index(message.rows[0])}"
+                    while message.id in taken:
+                        message.id += "'"
+                    taken.add(message.id)
+
+    def streamed_messages(self) -> list[Wire]:
+        wire = []
+        seen: set[Entity] = set()
+        for message in self.streamed():
+            entity = message.rows[0].entity
+            calls = [call for row in message.rows for call in row.calls]
+            text = joined(*(row.text for row in message.rows))
+            made = self.message(entity, message.id, text or (None if calls else ""), message.rows[0].parts, calls)
+            if entity in seen:
+                for key in ("metadata", "encryptedValue", "encryptedValueType"):
+                    made.pop(key, None)
+            seen.add(entity)
+            wire.append(made)
+        return wire
+
+    # ---------------------------------------------------------------------------------------------- the MERGED layout
+
+    def merged_messages(self) -> list[Wire]:
+        names = self.names()
+        wire = []
+        for entity in self.merged:
+            text = joined(*(row.text for row in entity.rows)) if entity.has_content or entity.kind != "text" else None
+            # The reference client forgets the parts of a message that text is streamed into.
+            parts = next((row.parts for row in entity.rows if row.parts is not None), None)
+            wire.append(self.message(entity, names[entity], text, None if text else parts, entity.calls))
+        return wire
+
+    def message(
+        self, entity: Entity, name: str, text: str | None, parts: list[Any] | None, calls: list[Call]
+    ) -> Wire:
+        made: Wire = {"id": name, "role": entity.role}
+        if entity.kind == "activity":
+            made.update(activityType=entity.activity_type, content=entity.content)
+        elif entity.kind == "result":
+            made.update(toolCallId=entity.call_id, content=entity.content, error=entity.error)
+        else:
+            made.update(content=text if parts is None else parts, name=entity.name)
+        if calls:
+            made["toolCalls"] = [
+                without_nulls(
+                    {
+                        "id": call.id,
+                        "type": "function",
+                        "function": {"name": call.name, "arguments": call.arguments},
+                        "metadata": call.metadata,
+                        "encryptedValue": call.value,
+                        "encryptedValueType": call.value_type,
+                    }
+                )
+                for call in calls
+            ]
+        made.update(
+            metadata=entity.metadata,
+            encryptedValue=entity.value,
+            encryptedValueType=entity.value_type,
+            subagentRunId=entity.owner,
+        )
+        return without_nulls(made)
+
+
+# ------------------------------------------------------------------------------------------------------- small things
+
+
+def kind_of(message: Wire) -> str:
+    """The kind of a stated message."""
+    return {"reasoning": "reasoning", "activity": "activity", "tool": "result"}.get(message["role"], "text")
+
+
+def stub_of(message: Wire) -> Entity:
+    """An entity with one row, for a stated message that nobody had."""
+    entity = Entity(kind_of(message), message["id"], message["role"], call_id=message.get("toolCallId", ""))
+    entity.rows = [Row(entity)]
+    return entity
+
+
+def has_something(row: Row) -> bool:
+    return bool(row.text or row.calls or row.stated)
+
+
+def without_nulls(value: Wire) -> Wire:
+    """Without the fields that a null leaves out (spec: basic/versioning)."""
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def merge_metadata(target: Entity | Call, metadata: Wire | None) -> None:
+    """Key by key, the last write wins, no recursion (spec: basic/metadata)."""
+    if metadata is not None:
+        target.metadata = {**(target.metadata or {}), **metadata}
+
+
+def joined(*texts: str) -> str:
+    """Two halves of a surrogate pair in two deltas are one character."""
+    return "".join(texts).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def newer(version: str | None) -> bool:
+    """Whether a protocol version is newer than this one, or unreadable (spec: basic/versioning)."""
+    if version is None:
+        return False
+    numbers = re.fullmatch(r"(\d+)\.(\d+)", version)
+    return numbers is None or (int(numbers[1]), int(numbers[2])) > PROTOCOL
+
+
+def authoritative_activity_types(metadata: Wire | None) -> list[str] | str | None:
+    """The reference client's own key: the types whose set is complete, or all; `None` where it says nothing."""
+    if metadata is None or CLIENT_KEY not in metadata:
+        return None
+    scope = metadata[CLIENT_KEY]
+    if not scope or not isinstance(scope, dict):
+        return []
+    if "authoritativeActivityTypes" not in scope:
+        return None
+    types = scope["authoritativeActivityTypes"]
+    if types is None:
+        return "all"
+    return types if isinstance(types, list) and all(isinstance(one, str) for one in types) else []
+
+
+# --------------------------------------------------------------------------- JSON Patch (RFC 6902, spec: basic/patterns/snapshots)
+
+
+class PatchFailed(Exception):
+    """An operation does not apply."""
+
+
+def patched(document: Any, operations: list[Wire]) -> Any:
+    """The document with all operations applied, or `PatchFailed`; the given one stays as it is."""
+    document = copy.deepcopy(document)
+    for operation in operations:
+        document = apply(document, operation)
+    return document
+
+
+def apply(document: Any, operation: Wire) -> Any:
+    op, path = operation["op"], pointer(operation["path"])
+    if op == "add":
+        return added(document, path, operation["value"])
+    if op == "remove":
+        return removed(document, path)
+    if op == "replace":
+        found(document, path)
+        return replaced(document, path, operation["value"])
+    if op == "copy":
+        return added(document, path, copy.deepcopy(found(document, pointer(operation["from"]))))
+    if op == "move":
+        source = pointer(operation["from"])
+        value = found(document, source)
+        if path[: len(source)] == source and path != source:
+            raise PatchFailed("moved into itself")
+        return document if path == source else added(removed(document, source), path, value)
+    if op == "test":
+        if not equal(found(document, path), operation["value"]):
+            raise PatchFailed("not as tested")
+        return document
+    return document  # an operation from a later version, which is dropped
+
+
+def pointer(text: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
+
+
+def step(holder: Any, key: str, *, end: bool = False) -> Any:
+    """The key or index of a member that is there; with `end` of a place where one may be added."""
+    if isinstance(holder, dict):
+        if key in holder or end:
+            return key
+    elif isinstance(holder, list):
+        if end and key == "-":
+            return len(holder)
+        if re.fullmatch(r"0|[1-9][0-9]*", key, re.ASCII) and int(key) < len(holder) + end:
+            return int(key)
+    raise PatchFailed(f"nothing at {key!r}")
+
+
+def found(document: Any, path: list[str]) -> Any:
+    for key in path:
+        document = document[step(document, key)]
+    return document
+
+
+def added(document: Any, path: list[str], value: Any) -> Any:
+    if not path:
+        return copy.deepcopy(value)
+    holder = found(document, path[:-1])
+    key = step(holder, path[-1], end=True)
+    if isinstance(holder, list):
+        holder.insert(key, copy.deepcopy(value))
+    else:
+        holder[key] = copy.deepcopy(value)
+    return document
+
+
+def removed(document: Any, path: list[str]) -> Any:
+    if not path:
+        return None  # as the reference client has it; RFC 6902 does not say what is left
+    holder = found(document, path[:-1])
+    del holder[step(holder, path[-1])]
+    return document
+
+
+def replaced(document: Any, path: list[str], value: Any) -> Any:
+    if not path:
+        return copy.deepcopy(value)
+    holder = found(document, path[:-1])
+    holder[step(holder, path[-1])] = copy.deepcopy(value)
+    return document
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Equal as JSON: a number is no boolean, and 1 is 1.0 (RFC 6902, section 4.6)."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

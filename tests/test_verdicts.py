@@ -1,0 +1,233 @@
+"""Accept or refuse: the strict fold and the reference client agree on broken streams, and where they do not is listed.
+
+The list is short, each entry cites the page of the specification that decides against the reference client, and
+`docs/reference/supported-protocol.md` repeats it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from reducer import EMPTY, ProtocolViolation, ReducerError, TruncatedRun, finish, fold_all, fold_strict
+from reducer.strategies import broken_streams
+from tests.reference_client import Outcome, ReferenceClient
+
+ROOT = Path(__file__).parents[1]
+Stream = list[dict[str, Any]]
+
+STREAMS = 2_200
+"""How many broken streams are judged; a run with more examples judges more."""
+
+UNUSUAL = {"shared_ids": True, "foreign_results": True, "early_values": True, "drop_open": True}
+"""What valid streams leave out unless asked, because consumers disagree about it."""
+
+
+class Disagreement(NamedTuple):
+    """A verdict that differs from the reference client's, at the first event that one refuses and the other takes."""
+
+    name: str
+    """What it is about, as the documentation has it."""
+    refused: bool
+    """Whether this library is the one that refuses."""
+    rules: tuple[str, ...]
+    """What the fold records about that event, one of these."""
+    page: str
+    """The page of the specification that decides."""
+    example: Stream
+    """A stream that shows it."""
+
+
+RUN = {"threadId": "t", "runId": "r"}
+STARTED = {"type": "RUN_STARTED", **RUN}
+FINISHED = {"type": "RUN_FINISHED", **RUN}
+SPAN = {"type": "REASONING_START", "messageId": "g"}
+VALUE = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "g", "encryptedValue": "v"}
+RESULT = {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": "done"}
+ACTIVITY = {"id": "a", "role": "activity", "activityType": "plan", "content": {}}
+
+DISAGREEMENTS = (
+    Disagreement(
+        "a run's two boundaries name different runs",
+        refused=True,
+        rules=("run-id-mismatch",),
+        page="basic/run-input",
+        example=[STARTED, {**FINISHED, "runId": "other"}],
+    ),
+    Disagreement(
+        "a run boundary names another thread",
+        refused=True,
+        rules=("thread-id-mismatch",),
+        page="basic/run-input",
+        example=[STARTED, FINISHED, {**STARTED, "threadId": "other"}, {**FINISHED, "threadId": "other"}],
+    ),
+    Disagreement(
+        "two interrupts of one run share an id",
+        refused=True,
+        rules=("duplicate-interrupt-id",),
+        page="basic/patterns/interrupt-resume",
+        example=[
+            STARTED,
+            {**FINISHED, "outcome": {"type": "interrupt", "interrupts": [{"id": "i", "reason": "input"}] * 2}},
+        ],
+    ),
+    Disagreement(
+        "`encryptedValueType`, which came with 1.1, is null",
+        refused=True,
+        rules=("null-refused",),
+        page="basic/index",
+        example=[STARTED, {**VALUE, "encryptedValueType": None}, FINISHED],
+    ),
+    Disagreement(
+        "a word that nobody described where the schema lists words, such as a role",
+        refused=False,
+        rules=("unknown-member",),
+        page="basic/processing",
+        example=[
+            STARTED,
+            {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "narrator"},
+            {"type": "TEXT_MESSAGE_END", "messageId": "m"},
+            FINISHED,
+        ],
+    ),
+    Disagreement(
+        "an encrypted value for what the consumer does not hold, under the id of a span or of a dropped message",
+        refused=False,
+        rules=("value-unclaimed",),
+        page="events/reasoning",
+        example=[
+            STARTED,
+            SPAN,
+            {**VALUE, "subagentRunId": "s"},
+            {"type": "REASONING_END", "messageId": "g"},
+            FINISHED,
+        ],
+    ),
+    Disagreement(
+        "a delta for an activity that a snapshot has dropped",
+        refused=False,
+        rules=("activity-unknown",),
+        page="events/activity",
+        example=[
+            STARTED,
+            {"type": "MESSAGES_SNAPSHOT", "messages": [ACTIVITY]},
+            {"type": "MESSAGES_SNAPSHOT", "messages": [{**ACTIVITY, "id": "b"}]},
+            {"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "plan", "patch": [], "subagentRunId": "s"},
+            FINISHED,
+        ],
+    ),
+    Disagreement(
+        "a text message and a tool message under one id, of different owners",
+        refused=False,
+        rules=("shared-id", "parent-not-assistant"),
+        page="events/tool-calls",
+        example=[
+            STARTED,
+            RESULT,
+            {"type": "TEXT_MESSAGE_START", "messageId": "m", "subagentRunId": "s"},
+            {"type": "TEXT_MESSAGE_END", "messageId": "m", "subagentRunId": "s"},
+            FINISHED,
+        ],
+    ),
+)
+
+
+def refused_at(stream: Stream) -> int | None:
+    """Return the position of the event that a strict consumer refuses, that of the end for a truncated stream."""
+    state, position = EMPTY, 0
+    try:
+        for position, event in enumerate(stream):  # noqa: B007 - where it stopped
+            state = fold_strict(state, event)
+        finish(state)
+    except TruncatedRun:
+        return len(stream)
+    except ProtocolViolation as violation:
+        assert violation.position == position
+        return position
+    except ReducerError:
+        return position
+    return None
+
+
+def refused_by_reference_at(stream: Stream, outcome: Outcome) -> int | None:
+    """Return the same of the reference client; of a stream without events neither has anything to say."""
+    if not outcome.accepted:
+        return outcome.delivered - 1
+    return len(stream) if stream and not outcome.valid else None
+
+
+def explained(stream: Stream, ours: int | None, theirs: int | None) -> Disagreement | None:
+    """Return the entry of the list that is about where the verdicts part."""
+    first = min(position for position in (ours, theirs) if position is not None)
+    try:
+        state = fold_all(EMPTY, stream[: first + 1])
+    except ReducerError:
+        return None
+    recorded = {one.code for one in state.session.anomalies.latest if one.position == first}
+    for entry in DISAGREEMENTS:
+        # Under a shared id the owners stay apart for the rest of the run.
+        said = state.session.anomalies.counts if "shared-id" in entry.rules else recorded
+        if entry.refused == (first == ours) and any(rule in said for rule in entry.rules):
+            return entry
+    return None
+
+
+def _streams(count: int, **features: Any) -> list[Stream]:
+    found: list[Stream] = []
+
+    # The node process takes its streams in batches, so nothing is judged, and nothing shrinks, while they are drawn.
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(broken_streams(**features))
+    def collect(stream: Stream) -> None:
+        found.append(stream)
+
+    collect()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "features"), [(STREAMS, {}), (STREAMS // 4, UNUSUAL)], ids=["usual", "unusual"])
+def test_verdicts(reference: ReferenceClient, count: int, features: dict[str, Any]) -> None:
+    """The first event of a broken stream that the strict fold refuses is the one that the reference client refuses."""
+    broken = _streams(max(count, settings.default.max_examples), **features)
+    assert len(broken) >= count
+    parted = []
+    refused = 0
+    for stream, outcome in zip(broken, reference.replay(broken), strict=True):
+        ours, theirs = refused_at(stream), refused_by_reference_at(stream, outcome)
+        refused += ours is not None
+        if ours != theirs and explained(stream, ours, theirs) is None:
+            parted.append((ours, theirs, outcome.error, stream))
+    assert min(parted, key=lambda found: len(found[-1]), default=None) is None, f"{len(parted)} unlisted"
+    assert refused > count // 4
+
+
+@pytest.mark.parametrize("entry", DISAGREEMENTS, ids=lambda entry: entry.rules[0])
+def test_disagreements(reference: ReferenceClient, entry: Disagreement) -> None:
+    """Each entry of the list is still one: the verdicts on its example differ, as it says."""
+    [outcome] = reference.replay([entry.example])
+    assert outcome.valid is entry.refused
+    ours, theirs = refused_at(entry.example), refused_by_reference_at(entry.example, outcome)
+    assert (ours is not None) is entry.refused
+    assert explained(entry.example, ours, theirs) is entry
+
+
+def test_disagreements_are_documented() -> None:
+    """The documentation has the same list, with the same pages."""
+    page = (ROOT / "docs" / "reference" / "supported-protocol.md").read_text(encoding="utf-8")
+    section = page.partition("## Verdicts\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+) \| (accepts|refuses) \| (accepts|refuses) \| `(.+)` \|$", section, re.MULTILINE)
+    verdict = {True: "refuses", False: "accepts"}
+    assert rows == [
+        (entry.name, verdict[entry.refused], verdict[not entry.refused], entry.page) for entry in DISAGREEMENTS
+    ]
