@@ -51,7 +51,7 @@ def _failed(why: str) -> int:
 
 
 def _parser() -> ArgumentParser:
-    as_module = Path(sys.argv[0]).name == "__main__.py"
+    as_module = Path(sys.argv[0]) == Path(__file__)
     parser = ArgumentParser(
         prog="python -m reducer" if as_module else PROGRAM,
         description="Fold logs of AG-UI events.",

@@ -10,13 +10,13 @@ the fold does what no case has to know:
 3. The event ends the chunk streams that it ends by arriving.
 4. The position advances by one.
 
-A content event for a row that is open, quiet and current skips all of that: see `_hot`.
+What ordinary streams are made of skips all of that: see `_short`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -38,10 +38,10 @@ from reducer._cases._entities import flag
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
 from reducer._frozen import freeze, to_wire
-from reducer._hot import appender
-from reducer._run import with_session
 from reducer._rules import RULES
-from reducer._state import CALL, REASONING, TEXT, State, at_rest
+from reducer._run import with_session
+from reducer._short import SHORT, Short
+from reducer._state import State, at_rest
 from reducer._wire import admit, decode
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
 
@@ -97,32 +97,6 @@ CASES: dict[str, Case] = {
 
 UNKNOWN = Case(passthrough.unknown)
 
-DIRECT: dict[str, tuple[str, ...]] = {
-    "TEXT_MESSAGE_START": ("message_id", "role", "name", "metadata", "subagent_run_id"),
-    "TEXT_MESSAGE_CONTENT": ("message_id", "delta", "metadata", "subagent_run_id"),
-    "TEXT_MESSAGE_END": ("message_id", "metadata", "subagent_run_id"),
-    "REASONING_START": ("message_id", "metadata", "subagent_run_id"),
-    "REASONING_MESSAGE_START": ("message_id", "role", "metadata", "subagent_run_id"),
-    "REASONING_MESSAGE_CONTENT": ("message_id", "delta", "metadata", "subagent_run_id"),
-    "REASONING_MESSAGE_END": ("message_id", "metadata", "subagent_run_id"),
-    "REASONING_END": ("message_id", "metadata", "subagent_run_id"),
-    "TOOL_CALL_START": ("tool_call_id", "tool_call_name", "parent_message_id", "metadata", "subagent_run_id"),
-    "TOOL_CALL_ARGS": ("tool_call_id", "delta", "metadata", "subagent_run_id"),
-    "TOOL_CALL_END": ("tool_call_id", "metadata", "subagent_run_id"),
-}
-"""The types whose SDK objects a case may read as they are, where their class has these fields."""
-
-
-CONTENT = {
-    "TEXT_MESSAGE_CONTENT": (TEXT, "message_id"),
-    "REASONING_MESSAGE_CONTENT": (REASONING, "message_id"),
-    "TOOL_CALL_ARGS": (CALL, "tool_call_id"),
-}
-"""The types that streams are made of, which have a short way: the kind they write to, and the field that names it."""
-
-Hot = Callable[[State, Any], Optional[State]]
-
-
 class Route(NamedTuple):
     """How events of a class go; `ready` says that they need no decoding."""
 
@@ -131,7 +105,7 @@ class Route(NamedTuple):
 
 
 _ROUTES: dict[type, Route] = {}
-_HOT: dict[type, Hot] = {}
+_SHORT: dict[type, Short] = {}
 
 
 def fold(state: State, event: object) -> State:
@@ -141,10 +115,10 @@ def fold(state: State, event: object) -> State:
     order events come in there is a next state: what breaks the protocol is recorded as an `Anomaly`. Raises
     `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
     """
-    hot = _HOT.get(event.__class__)
+    short = _SHORT.get(event.__class__)
     try:
-        if hot is not None:
-            after = hot(state, event)
+        if short is not None:
+            after = short(state, event)
             if after is not None:
                 return after
         return _general(state, event, _ROUTES.get(event.__class__) or _route(event))
@@ -166,15 +140,16 @@ def _route(event: object) -> Route:
     if isinstance(event, BaseModel) and cls.__module__.startswith("ag_ui."):
         fields = type(event).model_fields
         kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
-        if kind in DIRECT and all(name in fields for name in DIRECT[kind]):
+        if kind in SHORT and all(name in fields for name in ("metadata", "subagent_run_id", *SHORT[kind][1])):
             return _kept(cls, kind, sdk=True)
     return Route(UNKNOWN, ready=False)
 
 
 def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
-    route = _ROUTES[cls] = Route(CASES[kind], ready=True)
-    if kind in CONTENT:
-        _HOT[cls] = appender(*CONTENT[kind], sdk=sdk)
+    # A result's content may hold models, so off the short way the SDK's object is decoded first.
+    route = _ROUTES[cls] = Route(CASES[kind], ready=not sdk or kind != "TOOL_CALL_RESULT")
+    if kind in SHORT:
+        _SHORT[cls] = SHORT[kind][0](sdk)
     return route
 
 
@@ -208,7 +183,7 @@ def _admitted(event: object) -> Event:
 
 def _noted(state: State, event: Any) -> State:
     """Record what decoding did about the event."""
-    for note in getattr(event, "notes", ()):
+    for note in event.notes if isinstance(event, Event) else ():
         state = flag(state, event, note.code, f"{show_path(note.path)}: {note.detail}")
     return state
 

@@ -50,11 +50,11 @@ def dissoc(mapping: Mapping[K, V], key: K) -> Mapping[K, V]:
 class Index(Generic[K, V]):
     """A persistent mapping of plain dicts in layers, the newest first; `None` as a value means absent."""
 
-    __slots__ = ("_layers",)
-    _layers: tuple[dict[Any, Any], ...]
+    __slots__ = ("layers",)
+    layers: tuple[dict[Any, Any], ...]
 
     def __init__(self, layers: tuple[dict[Any, Any], ...] = ({},)) -> None:
-        self._layers = layers
+        self.layers = layers
 
     @classmethod
     def of(cls, entries: dict[K, V]) -> Index[K, V]:
@@ -63,7 +63,7 @@ class Index(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return what `key` holds, or `None`."""
-        for layer in self._layers:
+        for layer in self.layers:
             if key in layer:
                 found: V | None = layer[key]
                 return found
@@ -71,7 +71,7 @@ class Index(Generic[K, V]):
 
     def put(self, key: K, value: V | None) -> Index[K, V]:
         """Return an index that holds `value` under `key`; `None` removes the key."""
-        layers = self._layers
+        layers = self.layers
         top = layers[0].copy()
         top[key] = value
         if len(top) <= SMALL:
@@ -85,7 +85,7 @@ class Index(Generic[K, V]):
     def to_dict(self) -> dict[K, V]:
         """Return all entries as one fresh dict, in no particular order."""
         merged: dict[Any, Any] = {}
-        for layer in reversed(self._layers):
+        for layer in reversed(self.layers):
             merged.update(layer)
         return {key: value for key, value in merged.items() if value is not None}
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from reducer._cases._mark import mark
 from reducer._findings import Note
-from reducer._frozen import Object, Unfreezable, thaw, to_wire
+from reducer._frozen import Unfreezable, thaw, to_wire
 from reducer._objects import Replayed, event_object
 from reducer._project import Snapshot, held
 from reducer._run import current
@@ -93,8 +93,9 @@ def _started(thread_id: str, run_id: str, **more: Any) -> Wire:
 
 
 def _finished(thread_id: str, run_id: str, interrupts: Any) -> Wire:
-    outcome = {"type": "interrupt", "interrupts": interrupts} if interrupts else {"type": "success"}
-    return {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id, "outcome": outcome}
+    # Without one an outcome is a success, also to those who know no outcomes.
+    outcome = {"outcome": {"type": "interrupt", "interrupts": interrupts}} if interrupts else {}
+    return {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id, **outcome}
 
 
 def _messages(messages: Any, metadata: Wire | None = None) -> Wire:
@@ -102,10 +103,10 @@ def _messages(messages: Any, metadata: Wire | None = None) -> Wire:
     return {"type": "MESSAGES_SNAPSHOT", "messages": messages, **about}
 
 
-def _whole(told: Wire, thread_id: str, run_id: str, metadata: Wire | None = None) -> Iterator[Wire]:
+def _whole(told: Wire, thread_id: str, run_id: str) -> Iterator[Wire]:
     yield _started(thread_id, run_id)
     yield {"type": "STATE_SNAPSHOT", "snapshot": told["state"]}
-    yield _messages(told["messages"], metadata)
+    yield _messages(told["messages"])
     yield _finished(thread_id, run_id, told["interrupts"])
 
 
@@ -126,20 +127,34 @@ def rejoin(state: State) -> list[Replayed]:
 
 
 def _over(state: State) -> Iterator[Wire]:
-    """Tell a thread between two runs."""
-    session = state.session
-    run = session.runs[-1] if session.runs else None
-    messages = held(state)
-    if run is None and not messages and session.shared == Object({}):
-        return
+    """Tell a thread between two runs, with the end that the last run had."""
+    runs = state.session.runs
+    run = runs[-1] if runs else None
+    never = run is None or run.run_id is None
+    messages, shared = held(state), thaw(state.session.shared)
+    if not never or messages or shared != {}:
+        interrupted = run is not None and run.status == "interrupted"
+        if run is not None and not interrupted:
+            yield from _interrupted(state)
+        yield _opening(state, run)
+        yield {"type": "STATE_SNAPSHOT", "snapshot": shared}
+        yield _messages(messages, mark(state))
+        yield _ending(state, run)
+    if run is not None and run.run_id is None:
+        # A failure before any run: none is opened to report it, and it may follow the end of one.
+        yield _failure(run)
+
+
+def _ending(state: State, run: Run | None) -> Wire:
+    """Tell how the last run ended; what waits for an answer by now stands for what it once asked."""
     thread_id, run_id = _identity(state, run)
-    told = {"messages": messages, "state": thaw(session.shared), "interrupts": _interrupts(state)}
-    events = list(_whole(told, thread_id, run_id, mark(state)))
-    if run is not None and run.status in ("error", "cancelled"):
-        # Neither may pass for a success, and neither retires the interrupts that were open before.
-        yield from _interrupted(state)
-        events[-1] = _failure(run) if run.status == "error" else _cancellation(thread_id, run_id)
-    yield from events
+    if run is not None and run.status == "error" and run.run_id is not None:
+        return _failure(run)
+    if run is None or run.status == "interrupted":
+        return _finished(thread_id, run_id, _interrupts(state))
+    about = {"outcome": run.outcome, "result": run.result, "usage": run.usage or None}
+    told = {name: thaw(value) for name, value in about.items() if value is not None}
+    return {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id, **told}
 
 
 def _identity(state: State, run: Run | None) -> tuple[str, str]:
@@ -165,11 +180,8 @@ def _interrupted(state: State) -> Iterator[Wire]:
 
 def _failure(run: Run) -> Wire:
     code = {} if run.code is None else {"code": run.code}
-    return {"type": "RUN_ERROR", "message": run.error, **code}
-
-
-def _cancellation(thread_id: str, run_id: str) -> Wire:
-    return {**_finished(thread_id, run_id, None), "outcome": {"type": "cancelled"}}
+    usage = {"usage": thaw(run.usage)} if run.usage else {}
+    return {"type": "RUN_ERROR", "message": run.error, **code, **usage}
 
 
 def _going_on(state: State, run: Run) -> Iterator[Wire]:
@@ -199,9 +211,11 @@ def _going_on(state: State, run: Run) -> Iterator[Wire]:
         yield _chunk(lane, lanes[lane].key, lanes[lane].established, live)
 
 
-def _opening(state: State, run: Run) -> Wire:
-    """Open the run again; one whose input was told ends otherwise than one whose input nobody knows."""
+def _opening(state: State, run: Run | None) -> Wire:
+    """Open a run again; one whose input was told ends otherwise than one whose input nobody knows."""
     thread_id, run_id = _identity(state, run)
+    if run is None:
+        return _started(thread_id, run_id)
     known = {"parentRunId": run.parent_run_id, "protocolVersion": run.protocol_version}
     more: Wire = {name: value for name, value in known.items() if value is not None}
     if run.echoed:

@@ -64,12 +64,11 @@ RULES: dict[str, Rule] = {
     "unknown-property": Rule("A property nobody described; stripped.", False, PROCESSING),
     "unknown-member": Rule("A union member nobody described; stripped with what requires it.", False, PROCESSING),
     "null-refused": Rule("A null on an optional field, which has to be left out; read as absent.", True, "basic/index"),
-    "null-as-absent": Rule("A null that producers before 1.0 sent; read as absent.", False, VERSIONING),
+    "null-as-absent": Rule("A null that is tolerated since producers used to send it; read as absent.", False, VERSIONING),
     "retired-shape": Rule("A shape the protocol has retired; translated.", False, VERSIONING),
     "protocol-version": Rule("The producer declares a newer or unreadable protocol version.", False, VERSIONING),
     # What could not be applied, or only in a way the producer may not expect.
     "patch-failed": Rule("A patch does not apply; the value stays as it was.", False, SNAPSHOTS),
-    "patch-operation-unknown": Rule("A patch operation of an unknown name; skipped.", False, SNAPSHOTS),
     "activity-unknown": Rule("A delta for an activity nothing created; skipped.", False, "events/activity"),
     "role-missing": Rule("REASONING_MESSAGE_START without its role, which can only be one.", True, REASONING),
     "subtype-missing": Rule("REASONING_ENCRYPTED_VALUE does not say what it names; dropped.", True, REASONING),

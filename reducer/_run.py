@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from reducer._state import Run, State
 
 
@@ -18,10 +16,10 @@ def current(state: State) -> Run | None:
 def amend(state: State, **fields: Any) -> State:
     """Return the state with fields of its last run changed."""
     runs = state.session.runs
-    run = attrs.evolve(runs[-1], last=state.position, **fields)
+    run = runs[-1]._replace(last=state.position, **fields)
     return with_session(state, runs=runs.set(len(runs) - 1, run))
 
 
 def with_session(state: State, **fields: Any) -> State:
     """Return the state with fields of its session changed."""
-    return State(state.position, state.live, state.conversation, attrs.evolve(state.session, **fields))
+    return State(state.position, state.live, state.conversation, state.session._replace(**fields))

@@ -16,7 +16,7 @@ from pyrsistent import PVector, pvector
 from reducer._frozen import Frozen, Object
 from reducer._index import Index, assoc
 from reducer._rules import RULES
-from reducer._text import Rope, same_text, text
+from reducer._text import Rope, same_text
 
 TEXT, REASONING, CALL, RESULT, ACTIVITY = "text", "reasoning", "call", "result", "activity"
 
@@ -27,12 +27,7 @@ Owner = Union[str, None]
 """The subagent invocation that something belongs to; `None` is the parent agent."""
 
 
-def _by_text(rope: Rope) -> str:
-    return text(rope)
-
-
-@attrs.frozen
-class Row:
+class Row(NamedTuple):
     """A stretch of a message that is not current any more, or that holds calls.
 
     `first` and `last` are the positions of its first and last event, `since` that of the call that made it a group.
@@ -40,13 +35,22 @@ class Row:
 
     first: int
     last: int
-    rope: Rope = attrs.field(default=None, eq=_by_text)
+    rope: Rope = None
     calls: PVector[Key] | None = None
     since: int = -1
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Row):
+            return NotImplemented
+        return (*self[:2], *self[3:]) == (*other[:2], *other[3:]) and same_text(self[2], other[2])
 
-@attrs.frozen
-class Message:
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Message(NamedTuple):
     """A text or reasoning message: what is established about it, and its rows but for the current one.
 
     `owner` is whose it is, `tag` what continuations in the run number `run` have to agree with. `started` says that its text has
@@ -73,8 +77,7 @@ class Message:
     group: int = -1
 
 
-@attrs.frozen
-class Call:
+class Call(NamedTuple):
     """A tool call. `home` is the message that holds it for the specification's consumer, `place` the message and
     the ordinal of the row that shows it (`None`: arguments came, but no start yet). `echo` counts the characters of
     stated arguments that the stream has repeated so far, `None` where it repeats nothing.
@@ -95,8 +98,7 @@ class Call:
     value_type: str | None = None
 
 
-@attrs.frozen
-class Result:
+class Result(NamedTuple):
     """A tool result: a message of its own, `content` a string or parts; `tag` and `run` as a message has them."""
 
     id: str
@@ -112,8 +114,7 @@ class Result:
     run: int = 0
 
 
-@attrs.frozen
-class Activity:
+class Activity(NamedTuple):
     """An activity message, its content any JSON object; `tag` and `run` as a message has them."""
 
     id: str
@@ -149,8 +150,7 @@ class Entry(NamedTuple):
     __hash__ = None  # type: ignore[assignment]
 
 
-@attrs.frozen
-class Lane:
+class Lane(NamedTuple):
     """Where one owner's rows were cut last: a row that opened before the cut of its kind is not current.
 
     `latest` is the message whose row is the lane's latest tool-call group, while that is current.
@@ -192,8 +192,7 @@ class Settled:
     position: int
 
 
-@attrs.frozen
-class Conversation:
+class Conversation(NamedTuple):
     """`timeline` has one key per row in opening order, `index` every entity that is not open, `lanes` the cuts.
 
     `streams` are the open chunk streams, `None` where there are none, `unclaimed` the encrypted values that came before
@@ -201,10 +200,10 @@ class Conversation:
     """
 
     timeline: PVector[Key] = pvector()
-    index: Index[Key, Entry] = attrs.field(factory=Index)
-    lanes: Index[Owner, Lane] = attrs.field(factory=Index)
+    index: Index[Key, Entry] = Index()
+    lanes: Index[Owner, Lane] = Index()
     streams: Streams | None = None
-    unclaimed: Mapping[Key, tuple[str, str | None]] = attrs.field(factory=dict)
+    unclaimed: Mapping[Key, tuple[str, str | None]] = {}
     settled: Settled | None = None
     opened: int = -1
 
@@ -222,8 +221,7 @@ class Subagent:
     ended: Frozen = None
 
 
-@attrs.frozen
-class Run:
+class Run(NamedTuple):
     """One run. `status` is running, finished, interrupted, cancelled, error or truncated.
 
     `steps` are open steps by owner and name, `spans` open reasoning spans with their owners, `subagents` every
@@ -245,11 +243,11 @@ class Run:
     code: str | None = None
     usage: PVector[Any] = pvector()
     echoed: bool = False
-    steps: Mapping[tuple[Owner, str], int] = attrs.field(factory=dict)
-    spans: Mapping[str, Owner] = attrs.field(factory=dict)
-    subagents: Mapping[str, Subagent] = attrs.field(factory=dict)
-    thinking: Mapping[str, str] = attrs.field(factory=dict)
-    owners: Mapping[Key, Owner] = attrs.field(factory=dict)
+    steps: Mapping[tuple[Owner, str], int] = {}
+    spans: Mapping[str, Owner] = {}
+    subagents: Mapping[str, Subagent] = {}
+    thinking: Mapping[str, str] = {}
+    owners: Mapping[Key, Owner] = {}
 
 
 @attrs.frozen
@@ -292,8 +290,7 @@ class Anomalies:
         return Anomalies(counts, first, latest)
 
 
-@attrs.frozen
-class Session:
+class Session(NamedTuple):
     """What is not conversation: the shared state, the runs, the open interrupts in order, the anomalies.
 
     `begun` says that an event the protocol knows has arrived, which is when the first-event rule is judged.
@@ -302,7 +299,7 @@ class Session:
     shared: Frozen = Object({})
     runs: PVector[Run] = pvector()
     interrupts: PVector[Object] = pvector()
-    anomalies: Anomalies = attrs.field(factory=Anomalies)
+    anomalies: Anomalies = Anomalies()
     thread_id: str | None = None
     begun: bool = False
 

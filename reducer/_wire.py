@@ -81,7 +81,7 @@ def decode(data: Mapping[str, Any] | str | bytes) -> Event:
     described value that is wrong, and for what is no JSON object (spec: basic/processing).
     """
     found = Findings()
-    if isinstance(data, (str, bytes, bytearray)):
+    if isinstance(data, (str, bytes)):
         data, found = _parsed(data), Findings(owned=True)
     return (_quick(data) if type(data) is dict else None) or _decoded(data, found)
 
@@ -177,7 +177,7 @@ def _decoded(data: Any, found: Findings) -> Event:
     return make(plan.cls, values)
 
 
-def _parsed(text: str | bytes | bytearray) -> Any:
+def _parsed(text: str | bytes) -> Any:
     """Return parsed JSON text. Raises `MalformedEvent` for text that is none, or more than this Python can read."""
     try:
         read = text if isinstance(text, str) else text.decode(json.detect_encoding(text), "surrogatepass")

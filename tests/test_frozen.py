@@ -498,11 +498,16 @@ class TestObject:
             assert peak < 20_000
 
     def test_a_shrunken_object_forgets(self) -> None:
-        """An object that lost most of its keys costs what is left, not what was there."""
+        """An object costs what is there, not what it lost, nor how often it was written to."""
         made = Object({str(number): number for number in range(10 * WIDE)})
         for number in range(10 * WIDE - 1):
             made = made.remove(str(number))
         assert made._rows is None
+        wide = Object({str(number): number for number in range(2 * WIDE)})
+        for number in range(2 * WIDE):
+            wide = wide.set("5", str(number))
+        assert wide._rows is not None
+        assert len(wide._rows) == len(wide)
         assert list(made.items()) == [(str(10 * WIDE - 1), 10 * WIDE - 1)]
 
 

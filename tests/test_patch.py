@@ -186,6 +186,7 @@ class TestOperations:
             pytest.param([1, 2], op("remove", "/1\n"), "'1\\n' is no index in <array of 2>", id="line ends"),
             pytest.param([1, 2], op("remove", "/ 1"), "' 1' is no index in <array of 2>", id="spaces"),
             pytest.param([1, 2], op("remove", "/\u0661"), "'\u0661' is no index in <array of 2>", id="other digits"),
+            pytest.param([1, 2], op("remove", "/1\u0660"), "'1\u0660' is no index in <array of 2>", id="mixed digits"),
             pytest.param([1, 2], op("remove", "/"), "'' is no index in <array of 2>", id="no digits"),
             pytest.param([1, 2], op("remove", "/a"), "'a' is no index in <array of 2>", id="names"),
             pytest.param(
@@ -248,6 +249,16 @@ class TestOperations:
             patched({"a": 1}, op("test", "/a", 1), op("remove", "/b~1c"))
         assert str(caught.value) == "operation 1 (remove '/b~1c'): there is no 'b/c' in <object of 1>"
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - just made
+
+    def test_an_error_holds_plain_strings(self) -> None:
+        """The facts of a failure are plain, of whatever class the operation's strings are."""
+
+        class Word(str):
+            __slots__ = ()
+
+        with pytest.raises(PatchError) as caught:
+            patched({}, {"op": Word("remove"), "path": Word("/a")})
+        assert (type(caught.value.op), type(caught.value.path)) == (str, str)
 
     def test_a_huge_index_is_out_of_bounds(self) -> None:
         """An index of a million digits is refused at once, and by no means printed."""
@@ -455,6 +466,7 @@ class TestPurity:
             op("replace", "/a/b", 1),
             op("add", "/a/b", 1),
             op("replace", "/a/c/0", "x"),
+            op("replace", "/a/e/0/f", 1),
             op("move", "/a/b", source="/a/b"),
             op("copy", "/a/d", source="/a/d"),
             op("copy", "", source=""),
@@ -463,7 +475,7 @@ class TestPurity:
     )
     def test_nothing_changed_is_the_same_document(self, operation: dict[str, Any]) -> None:
         """A patch that changes nothing gives the document itself."""
-        document = freeze({"a": {"b": 1, "c": ["x"], "d": {}}})
+        document = freeze({"a": {"b": 1, "c": ["x"], "d": {}, "e": [{"f": 1}]}})
         assert apply(document, [operation]).document is document
 
 

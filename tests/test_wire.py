@@ -161,11 +161,13 @@ class TestDecode:
     def test_nothing_is_shared_with_the_input(self, kind: str) -> None:
         """Changing what went in, or what `to_dict` gave, changes no event."""
         for event in events(kind):
-            source = copy.deepcopy(event)
-            decoded = decode(source)
-            spoil(source)
-            spoil(decoded.to_dict())
-            assert decoded == decode(event)
+            for wrap in (dict, MappingProxyType):
+                for take in (decode, admit):
+                    source = copy.deepcopy(event)
+                    taken = take(wrap(source))
+                    spoil(source)
+                    spoil(taken.to_dict())
+                    assert taken == decode(event)
 
     @each_type
     def test_the_input_is_not_changed(self, kind: str) -> None:
@@ -193,7 +195,9 @@ class TestDecode:
     def test_any_json_is_a_state(self, payload: Any) -> None:
         """Every JSON value, null, empty ones and half a surrogate pair included, is a state."""
         assert decode({"type": "STATE_SNAPSHOT", "snapshot": payload}).snapshot == payload
-        assert decode(json.dumps({"type": "STATE_SNAPSHOT", "snapshot": payload})).snapshot == payload
+        text = json.dumps({"type": "STATE_SNAPSHOT", "snapshot": payload}, ensure_ascii=False)
+        assert decode(text).snapshot == payload
+        assert decode(text.encode("utf-8", "surrogatepass")).snapshot == payload
 
     def test_string_enums_are_strings(self) -> None:
         """Members of string enums, as a dump in Python mode holds, read as their values, even as keys."""
@@ -289,8 +293,10 @@ class TestMalformed:
         for event, place in places_of(kind):
             # An object with a wrong tag is a member that nobody described: see TestUnknown.
             for value in () if place.tag else wrong(place.field.shape):
+                # With all fields beside it, and with the required ones only, which takes the short way.
+                lean = {**events(kind)[0], str(place.path[0]): event[str(place.path[0])]}
                 mutant = put(event, place.path, value)
-                for data in (mutant, json.dumps(mutant)):
+                for data in (mutant, json.dumps(mutant), put(lean, place.path, value)):
                     error = refusal(data)
                     assert (error.path, error.rule[:5]) == (place.path, "must ")
                     assert same(freeze(error.value), freeze(value))
@@ -312,6 +318,11 @@ class TestMalformed:
         with pytest.raises(MalformedEvent) as caught:
             decode(value)
         assert caught.value.path == ()
+
+    def test_the_first_of_several_faults_is_told(self) -> None:
+        """Of what is wrong in an event, the first in its own order is the one that the error names."""
+        assert refusal({"type": "RUN_STARTED", "runId": 1, "threadId": 2}).path == ("runId",)
+        assert refusal({"type": "RUN_STARTED", "threadId": 2}).path == ("threadId",)
 
     @pytest.mark.parametrize("kind", [None, 1, True, ["RAW"], {}, ...])
     def test_an_event_names_its_type(self, kind: Any) -> None:

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-from pyrsistent import pvector
-
 from reducer._frozen import Object, freeze
 from reducer._index import assoc, dissoc
 from reducer._state import (
@@ -38,7 +35,7 @@ def flag(state: State, event: Any, code: str, detail: str = "") -> State:
     """Record that `event` broke the rule `code`."""
     kind = event.type
     anomaly = Anomaly(code, state.position, getattr(kind, "value", kind), detail)
-    session = attrs.evolve(state.session, anomalies=state.session.anomalies.adding(anomaly))
+    session = state.session._replace(anomalies=state.session.anomalies.adding(anomaly))
     return State(state.position, state.live, state.conversation, session)
 
 
@@ -55,10 +52,10 @@ def store(state: State, key: Key, entry: Entry, *, is_open: bool, conversation: 
     if is_open:
         # An entity stands in one place only, so that equal histories make equal states.
         if key not in live and conversation.index.get(key) is not None:
-            conversation = attrs.evolve(conversation, index=conversation.index.put(key, None))
+            conversation = conversation._replace(index=conversation.index.put(key, None))
         live = assoc(live, key, entry)
     else:
-        conversation = attrs.evolve(conversation, index=conversation.index.put(key, entry))
+        conversation = conversation._replace(index=conversation.index.put(key, entry))
         live = dissoc(live, key)
     return State(state.position, live, conversation, state.session)
 
@@ -123,7 +120,7 @@ def cut(state: State, owner: Owner, kind: str) -> Conversation:
         lane = Lane(now, now, lane.group, lane.latest)
     else:
         lane = Lane(now, now, now)
-    return attrs.evolve(conversation, lanes=conversation.lanes.put(owner, lane), opened=now)
+    return conversation._replace(lanes=conversation.lanes.put(owner, lane), opened=now)
 
 
 def is_cut(conversation: Conversation, message: Message, first: int) -> bool:
@@ -138,13 +135,13 @@ def close_row(entry: Entry) -> Entry:
     if first < 0:
         return entry
     rows = message.rows.append(Row(first, last, rope))
-    return Entry(attrs.evolve(message, rows=rows), -1, last)
+    return Entry(message._replace(rows=rows), -1, last)
 
 
 def open_row(state: State, key: Key, entry: Entry) -> tuple[State, Entry]:
     """Give the message a new current row at the end of the timeline."""
     conversation = state.conversation
-    conversation = attrs.evolve(conversation, timeline=conversation.timeline.append(key))
+    conversation = conversation._replace(timeline=conversation.timeline.append(key))
     entry = close_row(entry)
     state = State(state.position, state.live, conversation, state.session)
     return state, Entry(entry.entity, state.position, state.position)
@@ -156,7 +153,7 @@ def write(state: State, key: Key, entry: Entry, delta: str) -> State:
         raise TypeError("a delta is a string")
     if entry.first < 0 or is_cut(state.conversation, entry.entity, entry.first):
         state, entry = open_row(state, key, entry)
-    message = entry.entity if entry.entity.spoken else attrs.evolve(entry.entity, spoken=True)
+    message = entry.entity if entry.entity.spoken else entry.entity._replace(spoken=True)
     written = Entry(message, entry.first, state.position, append(entry.rope, delta))
     return store(state, key, written, is_open=True)
 
@@ -182,9 +179,9 @@ def claim(state: State, kind: str, entity: Any) -> tuple[State, Any]:
     kept = conversation.unclaimed.get((kind, entity.id))
     if kept is None:
         return state, entity
-    conversation = attrs.evolve(conversation, unclaimed=dissoc(conversation.unclaimed, (kind, entity.id)))
+    conversation = conversation._replace(unclaimed=dissoc(conversation.unclaimed, (kind, entity.id)))
     state = State(state.position, state.live, conversation, state.session)
-    return state, attrs.evolve(entity, value=kept[0], value_type=kept[1])
+    return state, entity._replace(value=kept[0], value_type=kept[1])
 
 
 def close_all(state: State) -> State:
@@ -194,7 +191,7 @@ def close_all(state: State) -> State:
     index = state.conversation.index
     for key, entry in state.live.items():
         index = index.put(key, entry)
-    conversation = attrs.evolve(state.conversation, index=index, streams=None)
+    conversation = state.conversation._replace(index=index, streams=None)
     return State(state.position, {}, conversation, state.session)
 
 

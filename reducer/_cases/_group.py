@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 from pyrsistent import pvector
 
-from reducer._cases._entities import TOP, cut, claim, close_row, find, flag, holders, is_cut, merged, store, update
+from reducer._cases._entities import TOP, claim, close_row, cut, find, flag, holders, is_cut, merged, store, update
 from reducer._cases._message import create
 from reducer._state import CALL, TEXT, Call, Entry, Key, Lane, Message, Owner, Row, State
 
@@ -36,8 +35,7 @@ def place(state: State, event: Any, key: Key, shell: Entry | None, tool: str, pa
     if message is None:
         state, message = create(state, event, target, role="assistant", owner=owner)
     state, message, fresh = _join(before, state, lane, target, message, key)
-    call = attrs.evolve(
-        shell.entity,
+    call = shell.entity._replace(
         name=tool,
         home=home,
         owner=owner,
@@ -49,8 +47,8 @@ def place(state: State, event: Any, key: Key, shell: Entry | None, tool: str, pa
     state = update(state, target, message)
     if fresh:
         lanes = state.conversation.lanes
-        lane = attrs.evolve(lanes.get(owner) or TOP, latest=target)
-        conversation = attrs.evolve(state.conversation, lanes=lanes.put(owner, lane))
+        lane = (lanes.get(owner) or TOP)._replace(latest=target)
+        conversation = state.conversation._replace(lanes=lanes.put(owner, lane))
         state = State(now, state.live, conversation, state.session)
     return store(state, key, Entry(call, now, now, shell.rope), is_open=True)
 
@@ -88,22 +86,22 @@ def _join(before: State, state: State, lane: Lane, target: Key, entry: Entry, ca
         entry = close_row(entry)
         message = entry.entity
         ordinal = len(message.rows) - 1
-        row = attrs.evolve(message.rows[ordinal], last=now, calls=pvector([call]), since=now)
+        row = message.rows[ordinal]._replace(last=now, calls=pvector([call]), since=now)
         return state, _with_row(entry, ordinal, row), True
     if message.group >= 0 and message.rows[message.group].since > lane.group:
         row = message.rows[message.group]
         calls = row.calls if row.calls is not None else pvector()
-        return state, _with_row(entry, message.group, attrs.evolve(row, last=now, calls=calls.append(call))), False
+        return state, _with_row(entry, message.group, row._replace(last=now, calls=calls.append(call))), False
     entry = close_row(entry)
-    conversation = attrs.evolve(state.conversation, timeline=state.conversation.timeline.append(target))
+    conversation = state.conversation._replace(timeline=state.conversation.timeline.append(target))
     state = State(now, state.live, conversation, state.session)
-    message = attrs.evolve(entry.entity, rows=entry.entity.rows.append(Row(now, now)))
+    message = entry.entity._replace(rows=entry.entity.rows.append(Row(now, now)))
     row = Row(now, now, None, pvector([call]), now)
     return state, _with_row(entry._replace(entity=message), len(message.rows) - 1, row), True
 
 
 def _with_row(entry: Entry, ordinal: int, row: Row) -> Entry:
-    message = attrs.evolve(entry.entity, rows=entry.entity.rows.set(ordinal, row), group=ordinal)
+    message = entry.entity._replace(rows=entry.entity.rows.set(ordinal, row), group=ordinal)
     return Entry(message, entry.first, row.last, entry.rope)
 
 
@@ -115,7 +113,7 @@ def retire(state: State, key: Key, entry: Entry) -> State:
     message = find(state, holder)
     if message is not None:
         row = message.entity.rows[ordinal]
-        row = attrs.evolve(row, calls=pvector([old if call == key else call for call in row.calls]))
+        row = row._replace(calls=pvector([old if call == key else call for call in row.calls]))
         rows = message.entity.rows.set(ordinal, row)
-        state = update(state, holder, message._replace(entity=attrs.evolve(message.entity, rows=rows)))
+        state = update(state, holder, message._replace(entity=message.entity._replace(rows=rows)))
     return State(state.position, {k: v for k, v in state.live.items() if k != key}, state.conversation, state.session)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from reducer._index import Index
 from reducer._state import CALL, TEXT, Entry, Key, State
 
@@ -35,14 +33,14 @@ def marked(state: State, metadata: Any) -> State:
 
     def known(key: Key, entry: Entry) -> Entry:
         if key[0] == CALL and entry.entity.place is not None:
-            return entry._replace(entity=attrs.evolve(entry.entity, stated=key[1] in unstreamed))
+            return entry._replace(entity=entry.entity._replace(stated=key[1] in unstreamed))
         if key[0] == TEXT and key[1] in unopened:
-            return entry._replace(entity=attrs.evolve(entry.entity, started=False))
+            return entry._replace(entity=entry.entity._replace(started=False))
         return entry
 
     index = Index.of({key: known(key, entry) for key, entry in state.conversation.index.to_dict().items()})
     live = {key: known(key, entry) for key, entry in state.live.items()}
-    return State(state.position, live, attrs.evolve(state.conversation, index=index), state.session)
+    return State(state.position, live, state.conversation._replace(index=index), state.session)
 
 
 def _ids(told: Any) -> frozenset[str]:

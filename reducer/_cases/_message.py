@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from reducer._cases._entities import (
     check_tag,
     claim,
@@ -41,7 +39,7 @@ def enter(state: State, key: Key, entry: Entry) -> tuple[State, Entry]:
     """The message opens as text or reasoning: its opening cuts, and a row of its own begins."""
     conversation = cut(state, entry.entity.owner, key[0])
     state, entry = open_row(State(state.position, state.live, conversation, state.session), key, entry)
-    return state, entry._replace(entity=attrs.evolve(entry.entity, started=True))
+    return state, entry._replace(entity=entry.entity._replace(started=True))
 
 
 def start(state: State, event: Any, key: Key, *, role: str, name: str | None = None) -> State:
@@ -50,13 +48,13 @@ def start(state: State, event: Any, key: Key, *, role: str, name: str | None = N
     state, owner = established(state, event, key, entry.entity if entry else None)
     if entry is None:
         state, entry = create(state, event, key, role=role, name=name, owner=tag)
-        entry = entry._replace(entity=attrs.evolve(entry.entity, spoken=True))
+        entry = entry._replace(entity=entry.entity._replace(spoken=True))
     elif key in state.live and entry.entity.started:
         state = flag(state, event, f"{key[0]}-already-open", repr(key[1]))
     if not entry.entity.started:
         state, entry = enter(state, key, entry)
     metadata = merged(entry.entity.metadata, event.metadata)
-    entity = attrs.evolve(entry.entity, tag=owner, run=len(state.session.runs), metadata=metadata)
+    entity = entry.entity._replace(tag=owner, run=len(state.session.runs), metadata=metadata)
     return store(state, key, entry._replace(entity=entity, last=state.position), is_open=True)
 
 
@@ -73,7 +71,7 @@ def content(state: State, event: Any, key: Key, delta: str) -> State:
     if not entry.entity.started:
         state, entry = enter(state, key, entry)
     if event.metadata is not None:
-        entity = attrs.evolve(entry.entity, metadata=merged(entry.entity.metadata, event.metadata))
+        entity = entry.entity._replace(metadata=merged(entry.entity.metadata, event.metadata))
         entry = entry._replace(entity=entity)
     return write(state, key, entry, delta)
 
@@ -89,7 +87,7 @@ def end(state: State, event: Any, key: Key) -> State:
     state = check_tag(state, event, key, entry.entity)
     entity = entry.entity
     if event.metadata is not None:
-        entity = attrs.evolve(entity, metadata=merged(entity.metadata, event.metadata))
+        entity = entity._replace(metadata=merged(entity.metadata, event.metadata))
     return store(state, key, Entry(entity, entry.first, state.position, entry.rope), is_open=False)
 
 

@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 from pyrsistent import pvector
 
 from reducer._cases._entities import claim
 from reducer._frozen import Object, freeze
 from reducer._run import with_session
-from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Activity, Call, Entry, Key, Message, Result, Row, State
+from reducer._state import (
+    ACTIVITY,
+    CALL,
+    REASONING,
+    RESULT,
+    TEXT,
+    Activity,
+    Call,
+    Entry,
+    Key,
+    Message,
+    Result,
+    Row,
+    State,
+)
 from reducer._text import append
 
 
@@ -76,7 +89,7 @@ def stated(
             call_key = (*call_key, key[1])
         state, found[call_key] = _call(state, key, entity, call, before.get(call_key))
     row = Row(now, now, rope, pvector(found) if found else None, now if is_open else -1)
-    entity = attrs.evolve(entity, rows=pvector([row]), group=0 if found else -1)
+    entity = entity._replace(rows=pvector([row]), group=0 if found else -1)
     return state, {key: Entry(entity, -1, now), **found}
 
 
@@ -124,12 +137,12 @@ def settle(state: State) -> State:
         key: Key = (CALL, name)
         entry = live.get(key) or index.get(key)
         if entry is not None and not entry.entity.answered:
-            entry = entry._replace(entity=attrs.evolve(entry.entity, answered=True))
+            entry = entry._replace(entity=entry.entity._replace(answered=True))
             if key in live:
                 live[key] = entry
             else:
                 index = index.put(key, entry)
-    conversation = attrs.evolve(state.conversation, index=index)
+    conversation = state.conversation._replace(index=index)
     state = State(state.position, live, conversation, state.session)
     interrupts = state.session.interrupts
     left = [interrupt for interrupt in interrupts if interrupt.get("toolCallId") not in answered]

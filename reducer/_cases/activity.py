@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from reducer._cases._entities import check_tag, find, flag, flag_shared, merged, on_record, update
 from reducer._frozen import Object, freeze
 from reducer._patch import PatchError, apply
@@ -26,13 +24,13 @@ def activity_snapshot(state: State, event: Any) -> State:
         owner, run = event.subagent_run_id, len(state.session.runs)
         activity = Activity(event.message_id, event.activity_type, owner, content, metadata, owner, run)
         return add_activity(state, key, activity)
-    activity = attrs.evolve(entry.entity, metadata=merged(entry.entity.metadata, event.metadata))
+    activity = entry.entity._replace(metadata=merged(entry.entity.metadata, event.metadata))
     owner = tag = event.subagent_run_id
     if event.replace is not False:
-        activity = attrs.evolve(activity, type=event.activity_type, content=content, owner=owner)
+        activity = activity._replace(type=event.activity_type, content=content, owner=owner)
     elif (known := on_record(state, key, activity)) is not None:
         tag = known[0]
-    activity = attrs.evolve(activity, tag=tag, run=len(state.session.runs))
+    activity = activity._replace(tag=tag, run=len(state.session.runs))
     return update(state, key, Entry(activity, entry.first, now))
 
 
@@ -40,7 +38,7 @@ def add_activity(state: State, key: Key, activity: Activity) -> State:
     """Put a new activity at the end of the timeline."""
     conversation, now = state.conversation, state.position
     index = conversation.index.put(key, Entry(activity, now, now))
-    conversation = attrs.evolve(conversation, timeline=conversation.timeline.append(key), index=index)
+    conversation = conversation._replace(timeline=conversation.timeline.append(key), index=index)
     return State(now, state.live, conversation, state.session)
 
 
@@ -52,11 +50,11 @@ def activity_delta(state: State, event: Any) -> State:
         return flag(state, event, "activity-unknown", repr(event.message_id))
     activity = entry.entity
     state = check_tag(state, event, key, activity)
-    activity = attrs.evolve(activity, metadata=merged(activity.metadata, event.metadata))
+    activity = activity._replace(metadata=merged(activity.metadata, event.metadata))
     try:
         content = apply(activity.content, event.patch).document
         if isinstance(content, Object):
-            activity = attrs.evolve(activity, content=content, type=event.activity_type)
+            activity = activity._replace(content=content, type=event.activity_type)
         else:
             state = flag(state, event, "patch-failed", "an activity's content has to stay an object")
     except PatchError as error:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
 from reducer._cases import _message, tool_call
 from reducer._cases._entities import flag
 from reducer._index import assoc, dissoc
@@ -98,7 +96,7 @@ def _remember(state: State, lane: Owner, stream: Stream) -> State:
     streams = Streams(
         assoc(streams.lanes, lane, stream), {**streams.kinds, kind: held}, {**streams.recent, kind: lane}
     )
-    conversation = attrs.evolve(state.conversation, streams=streams)
+    conversation = state.conversation._replace(streams=streams)
     return State(state.position, state.live, conversation, state.session)
 
 
@@ -134,7 +132,7 @@ def close_lane(state: State, event: Any, lane: Owner) -> State:
     lanes = dissoc(streams.lanes, lane)
     kinds = {**streams.kinds, stream.key[0]: dissoc(streams.kinds[stream.key[0]], stream.key)}
     left = Streams(lanes, kinds, streams.recent) if lanes else None
-    conversation = attrs.evolve(state.conversation, streams=left)
+    conversation = state.conversation._replace(streams=left)
     state = State(state.position, state.live, conversation, state.session)
     silent = _End(event.type)
     if stream.key[0] == CALL:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import attrs
 from pyrsistent import pvector
 
 from reducer._cases._entities import find, flag, on_record
@@ -17,7 +16,7 @@ from reducer._cases._mark import marked
 from reducer._cases._stated import index_results, key_of, settle, stated
 from reducer._index import Index
 from reducer._order import Conversed, merged_order, streamed_names, streamed_order
-from reducer._run import amend
+from reducer._run import amend, current
 from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Entry, Key, Message, Settled, State
 
 OWNED = "authoritativeActivityTypes"
@@ -91,8 +90,7 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
     for key, entry in state.live.items():
         live[key] = entities.pop(key, None) or _emptied(entry)
     now = state.position
-    conversation = attrs.evolve(
-        state.conversation,
+    conversation = state.conversation._replace(
         timeline=pvector(timeline),
         index=Index.of(entities),
         settled=Settled(tuple(order), len(timeline), now),
@@ -102,10 +100,13 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
 
 def _remembered(state: State, before: dict[Key, Entry]) -> State:
     """Keep whose the dropped messages and calls were: within its run an id stays its owner's (spec: events/subagents)."""
+    run = current(state)
+    if run is None:
+        return state
     gone = {key[:2]: entry.entity for key, entry in before.items() if key[0] != RESULT and find(state, key) is None}
     known = {key: on_record(state, key, entity) for key, entity in gone.items()}
     owners = {key: owner[0] for key, owner in known.items() if owner is not None}
-    return amend(state, owners={**state.session.runs[-1].owners, **owners}) if owners else state
+    return amend(state, owners={**run.owners, **owners}) if owners else state
 
 
 def _instead(state: State, order: list[Key], told: dict[Key, Any], before: dict[Key, Entry]) -> dict[Key, Key]:
@@ -171,9 +172,9 @@ def _timeline(
 def _emptied(entry: Entry) -> Entry:
     """What a snapshot dropped while it was open stays open, with nothing to show."""
     if isinstance(entry.entity, Message):
-        entity = attrs.evolve(entry.entity, rows=pvector(), group=-1, value=None, value_type=None, metadata=None)
+        entity = entry.entity._replace(rows=pvector(), group=-1, value=None, value_type=None, metadata=None)
         return Entry(entity, -1, entry.last)
-    return Entry(attrs.evolve(entry.entity, place=None, echo=None), entry.first, entry.last)
+    return Entry(entry.entity._replace(place=None, echo=None), entry.first, entry.last)
 
 
 def _is_home(state: State, key: Key) -> bool:
@@ -207,5 +208,5 @@ def append_unknown(state: State, event: Any, messages: Iterable[Any]) -> State:
     everything = {**state.conversation.index.to_dict(), **entities}
     index_results(everything)
     timeline = state.conversation.timeline.extend(fresh)
-    conversation = attrs.evolve(state.conversation, timeline=timeline, index=Index.of(everything))
+    conversation = state.conversation._replace(timeline=timeline, index=Index.of(everything))
     return settle(State(state.position, state.live, conversation, state.session))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from reducer._cases import _message
 from reducer._cases._entities import check_tag, established, find, flag, holders, update
 from reducer._index import assoc, dissoc
@@ -69,13 +67,13 @@ def reasoning_encrypted_value(state: State, event: Any) -> State:
     if key is None:
         conversation = state.conversation
         unclaimed = assoc(conversation.unclaimed, (subtype, name), value)
-        conversation = attrs.evolve(conversation, unclaimed=unclaimed)
+        conversation = conversation._replace(unclaimed=unclaimed)
         state = State(state.position, state.live, conversation, state.session)
         return flag(state, event, "value-unclaimed", f"{subtype} {name!r}")
     entry = find(state, key)
     assert entry is not None
     state = check_tag(state, event, key, entry.entity)
-    entity = attrs.evolve(entry.entity, value=value[0], value_type=value[1])
+    entity = entry.entity._replace(value=value[0], value_type=value[1])
     return update(state, key, entry._replace(entity=entity, last=state.position))
 
 

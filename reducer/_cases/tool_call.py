@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from reducer._cases._entities import (
     check_tag,
     claim,
@@ -84,7 +82,7 @@ def _again(state: State, event: Any, key: Key, entry: Entry, tool: str, owner: O
     """A start for a call that has its place: it is neither doubled nor emptied; the name is replaced."""
     call, run = entry.entity, len(state.session.runs)
     echo, metadata = 0 if call.stated else call.echo, merged(call.metadata, event.metadata)
-    call = attrs.evolve(call, name=tool, tag=owner, run=run, echo=echo, stated=False, metadata=metadata)
+    call = call._replace(name=tool, tag=owner, run=run, echo=echo, stated=False, metadata=metadata)
     return store(state, key, Entry(call, entry.first, state.position, entry.rope), is_open=True)
 
 
@@ -103,7 +101,7 @@ def args(state: State, event: Any, name: str, delta: str) -> State:
     call, first, _, rope = entry
     state = check_tag(state, event, key, call)
     if event.metadata is not None:
-        call = attrs.evolve(call, metadata=merged(call.metadata, event.metadata))
+        call = call._replace(metadata=merged(call.metadata, event.metadata))
     if call.echo is not None:
         call, delta = _echoed(call, text(rope), delta)
     return store(state, key, Entry(call, first, state.position, append(rope, delta)), is_open=True)
@@ -114,8 +112,8 @@ def _echoed(call: Call, stated: str, delta: str) -> tuple[Call, str]:
     assert call.echo is not None
     so_far = call.echo + len(delta)
     if stated[call.echo : so_far] == delta:
-        return attrs.evolve(call, echo=so_far), ""
-    return attrs.evolve(call, echo=None), stated[: call.echo] + delta
+        return call._replace(echo=so_far), ""
+    return call._replace(echo=None), stated[: call.echo] + delta
 
 
 def end(state: State, event: Any, name: str) -> State:
@@ -130,12 +128,12 @@ def end(state: State, event: Any, name: str) -> State:
     call, first, _, rope = entry
     state = check_tag(state, event, key, call)
     if event.metadata is not None:
-        call = attrs.evolve(call, metadata=merged(call.metadata, event.metadata))
+        call = call._replace(metadata=merged(call.metadata, event.metadata))
     if call.echo is not None:
         stated = text(rope)
         # Only the whole of the stated arguments counts as said again; a part of them is an argument of its own.
         rope = rope if call.echo == len(stated) else append(rope, stated[: call.echo])
-        call = attrs.evolve(call, echo=None)
+        call = call._replace(echo=None)
     return store(state, key, Entry(call, first, state.position, rope), is_open=False)
 
 
@@ -147,7 +145,7 @@ def tool_call_result(state: State, event: Any) -> State:
     entry, run = find(state, key), len(state.session.runs)
     if entry is not None:
         metadata = merged(entry.entity.metadata, event.metadata)
-        result = attrs.evolve(entry.entity, content=content, metadata=metadata, tag=owner, run=run)
+        result = entry.entity._replace(content=content, metadata=metadata, tag=owner, run=run)
         return update(state, key, Entry(result, entry.first, state.position))
     state = flag_shared(state, event, key)
     result = Result(name, call_id, owner, content, metadata=merged(None, event.metadata), tag=owner, run=run)
@@ -163,7 +161,7 @@ def add_result(state: State, key: Key, result: Result) -> State:
     index = conversation.index.put(key, Entry(result, now, now))
     if index.get(key[:2]) is None:
         index = index.put(key[:2], Entry(key, now, now))
-    conversation = attrs.evolve(conversation, timeline=conversation.timeline.append(key), index=index)
+    conversation = conversation._replace(timeline=conversation.timeline.append(key), index=index)
     return State(now, state.live, conversation, state.session)
 
 
@@ -171,7 +169,7 @@ def answer(state: State, call_id: str) -> State:
     """Note that the call `call_id` has a result, which also retires the interrupts that concern it."""
     entry = find(state, (CALL, call_id))
     if entry is not None and not entry.entity.answered:
-        call = attrs.evolve(entry.entity, answered=True)
+        call = entry.entity._replace(answered=True)
         state = update(state, (CALL, call_id), entry._replace(entity=call))
     interrupts = state.session.interrupts
     for interrupt in interrupts:

@@ -9,12 +9,11 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from io import BufferedIOBase
 from itertools import chain
 from json import JSONDecodeError, JSONDecoder
 
 from reducer._cli.command import Failure
-from reducer._cli.source import Progress, opened
+from reducer._cli.source import Progress, Source, opened
 from reducer._wire import Event, decode
 from reducer.errors import MalformedEvent
 
@@ -42,7 +41,7 @@ class Unreadable(Failure):
 class Log:
     """The texts of a log's events, in order; `line` is where the latest begins, `events` how many there were."""
 
-    def __init__(self, name: str, source: BufferedIOBase, progress: Progress, *, whole: bool = True) -> None:
+    def __init__(self, name: str, source: Source, progress: Progress, *, whole: bool = True) -> None:
         self.name = name
         self.line = 0
         self.events = 0
@@ -77,6 +76,9 @@ class Log:
         return Unreadable(self.name, line, why, self.events)
 
     def _texts(self) -> Iterator[Text]:
+        # Of a log that grows the first line may never end.
+        if not self._whole and self._source.peek(1).removeprefix(_BOM).lstrip().startswith(b"["):
+            raise self._refused(None, "a JSON array cannot be followed; it is read whole")
         for number, line in enumerate(self._source, 1):
             if number == 1 and line.startswith(_UTF16):
                 raise self._refused(1, "must be UTF-8, not UTF-16")
@@ -95,8 +97,6 @@ class Log:
         if not start.startswith(b"["):
             why = "must begin a JSON object, a JSON array or a stream of server-sent events"
             raise self._refused(number, why)
-        if not self._whole:
-            raise self._refused(number, "a JSON array cannot be followed; it is read whole")
         return self._array(number, head)
 
     def _lines(self, number: int, head: bytes) -> Iterator[Text]:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Union
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+Source = Union[io.BufferedReader, gzip.GzipFile]
 STDIN = "-"
 LONG = 1 << 20
 """How many bytes are read before a bar appears: less is done before anyone looks."""
@@ -113,7 +114,7 @@ def _never() -> bool:
 
 
 @contextmanager
-def opened(name: str, poll: float | None = None) -> Iterator[tuple[io.BufferedIOBase, Progress]]:
+def opened(name: str, poll: float | None = None) -> Iterator[tuple[Source, Progress]]:
     """Open a log for reading; with `poll`, wait that many seconds for more at the end of a file, until it is removed.
 
     Raises `OSError`.
