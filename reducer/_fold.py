@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from reducer._batch import Batch
 from reducer._cases import (
     activity,
     chunk,
@@ -41,7 +42,7 @@ from reducer._frozen import freeze, to_wire
 from reducer._rules import RULES
 from reducer._run import with_session
 from reducer._short import SHORT, Short
-from reducer._state import State, at_rest
+from reducer._state import CALL, REASONING, TEXT, State, at_rest
 from reducer._wire import admit, decode
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
 
@@ -97,15 +98,21 @@ CASES: dict[str, Case] = {
 
 UNKNOWN = Case(passthrough.unknown)
 
+CONTENT = {"TEXT_MESSAGE_CONTENT": TEXT, "REASONING_MESSAGE_CONTENT": REASONING, "TOOL_CALL_ARGS": CALL}
+"""The types that streams are made of, and what they write to."""
+
+
 class Route(NamedTuple):
-    """How events of a class go; `ready` says that they need no decoding."""
+    """How events of a class go; `ready` says that they need no decoding, `kind` the type that the class says."""
 
     case: Case
     ready: bool
+    kind: str = ""
 
 
 _ROUTES: dict[type, Route] = {}
 _SHORT: dict[type, Short] = {}
+_GATHERS: dict[type, tuple[str, bool, bool]] = {}
 
 
 def fold(state: State, event: object) -> State:
@@ -147,9 +154,11 @@ def _route(event: object) -> Route:
 
 def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
     # A result's content may hold models, so off the short way the SDK's object is decoded first.
-    route = _ROUTES[cls] = Route(CASES[kind], ready=not sdk or kind != "TOOL_CALL_RESULT")
+    route = _ROUTES[cls] = Route(CASES[kind], ready=not sdk or kind != "TOOL_CALL_RESULT", kind=kind)
     if kind in SHORT:
         _SHORT[cls] = SHORT[kind][0](sdk)
+    if kind in CONTENT:
+        _GATHERS[cls] = (CONTENT[kind], CONTENT[kind] == CALL, sdk)
     return route
 
 
@@ -212,9 +221,33 @@ def _ended(state: State, event: Any, ends: str) -> State:
 
 def fold_all(state: State, events: Iterable[object]) -> State:
     """Return the state after all `events`: the same as folding them one by one, faster. Raises as `fold` does."""
+    batch, position = Batch(state), state.position
+    waiting, gathers = batch.waiting, _GATHERS
     for event in events:
-        state = fold(state, event)
-    return state
+        cls = event.__class__
+        gathering = gathers.get(cls)
+        if gathering is not None:
+            kind, is_call, sdk = gathering
+            name = event.tool_call_id if is_call else event.message_id  # type: ignore[attr-defined]
+            one = waiting[kind].get(name)
+            if one is None:
+                one = batch.gather(kind, name, position)
+            if (
+                one is not None
+                and event.metadata is None  # type: ignore[attr-defined]
+                and not (event.__pydantic_extra__ if sdk else event.notes)  # type: ignore[attr-defined]
+                and (event.subagent_run_id is None or event.subagent_run_id == one.tag)  # type: ignore[attr-defined]
+            ):
+                one.deltas.append(event.delta)  # type: ignore[attr-defined]
+                one.last = position
+                position += 1
+                continue
+        short = _SHORT.get(cls)
+        touched = batch.touched(_ROUTES[cls].kind, event) if short is not None else None
+        after = short(batch.write(position, touched), event) if short is not None and touched is not None else None
+        batch.state = at_rest(fold(batch.write(position), event) if after is None else after)
+        position += 1
+    return batch.write(position)
 
 
 def fold_strict(state: State, event: object) -> State:

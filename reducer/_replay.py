@@ -133,9 +133,7 @@ def _over(state: State) -> Iterator[Wire]:
     never = run is None or run.run_id is None
     messages, shared = held(state), thaw(state.session.shared)
     if not never or messages or shared != {}:
-        interrupted = run is not None and run.status == "interrupted"
-        if run is not None and not interrupted:
-            yield from _interrupted(state)
+        yield from _interrupted(state, _asked(state, run))
         yield _opening(state, run)
         yield {"type": "STATE_SNAPSHOT", "snapshot": shared}
         yield _messages(messages, mark(state))
@@ -146,12 +144,12 @@ def _over(state: State) -> Iterator[Wire]:
 
 
 def _ending(state: State, run: Run | None) -> Wire:
-    """Tell how the last run ended; what waits for an answer by now stands for what it once asked."""
+    """Tell how the last run ended."""
     thread_id, run_id = _identity(state, run)
     if run is not None and run.status == "error" and run.run_id is not None:
         return _failure(run)
     if run is None or run.status == "interrupted":
-        return _finished(thread_id, run_id, _interrupts(state))
+        return _finished(thread_id, run_id, _asked(state, run))
     about = {"outcome": run.outcome, "result": run.result, "usage": run.usage or None}
     told = {name: thaw(value) for name, value in about.items() if value is not None}
     return {"type": "RUN_FINISHED", "threadId": thread_id, "runId": run_id, **told}
@@ -164,13 +162,18 @@ def _identity(state: State, run: Run | None) -> tuple[str, str]:
     return NOWHERE if thread_id is None else thread_id, NOWHERE if run_id is None else run_id
 
 
-def _interrupts(state: State) -> list[Any]:
-    return [thaw(interrupt) for interrupt in state.session.interrupts]
+def _asked(state: State, run: Run | None) -> list[Any]:
+    """Return the interrupts that `run` ended with and that wait for an answer."""
+    if run is None or run.status != "interrupted":
+        return []
+    asked = {interrupt["id"] for interrupt in thaw(run.outcome)["interrupts"]}
+    return [thaw(interrupt) for interrupt in state.session.interrupts if interrupt.get("id") in asked]
 
 
-def _interrupted(state: State) -> Iterator[Wire]:
-    """Tell the interrupts that wait as an earlier run, which they ended: a run that goes on or has failed tells none."""
-    interrupts = _interrupts(state)
+def _interrupted(state: State, later: list[Any]) -> Iterator[Wire]:
+    """Tell the interrupts that wait, but for those the last run tells later, as an earlier run that they ended."""
+    waiting = [thaw(interrupt) for interrupt in state.session.interrupts]
+    interrupts = [interrupt for interrupt in waiting if interrupt not in later]
     if interrupts:
         runs = [run for run in state.session.runs if run.status == "interrupted"]
         thread_id, run_id = _identity(state, runs[-1] if runs else None)
@@ -192,7 +195,7 @@ def _going_on(state: State, run: Run) -> Iterator[Wire]:
     lanes = streams.lanes if streams is not None else {}
     chunked = {stream.key for stream in lanes.values()}
     explicit = {key: entry for key, entry in live.items() if key not in dropped and key not in chunked}
-    yield from _interrupted(state)
+    yield from _interrupted(state, [])
     yield _opening(state, run)
     yield {"type": "STATE_SNAPSHOT", "snapshot": thaw(state.session.shared)}
     yield from _subagents(run)

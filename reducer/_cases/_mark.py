@@ -1,8 +1,9 @@
 """What a snapshot that this library makes of a stream tells beside its messages, in `metadata["agui-reducer"]`.
 
-A snapshot says what stands, not how it came to stand, and the fold asks two things about that: whether a call was
-ever streamed (arguments streamed on top of stated ones may repeat them), and whether a message that holds calls has
-opened as text. Everything else, other consumers included, reads such a snapshot as any other.
+A snapshot says what stands, not how it came to stand, and the fold asks three things about that: whether a call was
+ever streamed (arguments streamed on top of stated ones may repeat them), whether it was answered by a result that an
+earlier snapshot dropped, and whether a message that holds calls has opened as text. Everything else, other consumers
+included, reads such a snapshot as any other.
 """
 
 from __future__ import annotations
@@ -10,18 +11,23 @@ from __future__ import annotations
 from typing import Any
 
 from reducer._index import Index
-from reducer._state import CALL, TEXT, Entry, Key, State
+from reducer._state import CALL, RESULT, TEXT, Entry, Key, State
 
 MARK = "agui-reducer"
-UNSTREAMED, UNOPENED = "unstreamed", "unopened"
+UNSTREAMED, ANSWERED, UNOPENED = "unstreamed", "answered", "unopened"
 
 
 def mark(state: State) -> dict[str, Any]:
     """Return the metadata for a snapshot of all messages of `state`: the calls and messages that are exceptions."""
     entries = {**state.conversation.index.to_dict(), **state.live}
-    calls = {key[1] for key, entry in entries.items() if key[0] == CALL and entry.entity.stated}
-    messages = {key[1] for key, entry in entries.items() if key[0] == TEXT and not entry.entity.started}
-    return {MARK: {UNSTREAMED: sorted(calls), UNOPENED: sorted(messages)}}
+    results = {key[2] for key in state.conversation.timeline if key[0] == RESULT}
+    calls = {key[1]: entry.entity for key, entry in entries.items() if key[0] == CALL and len(key) == 2}
+    found = {
+        UNSTREAMED: {name for name, call in calls.items() if call.stated},
+        ANSWERED: {name for name, call in calls.items() if call.answered and name not in results},
+        UNOPENED: {key[1] for key, entry in entries.items() if key[0] == TEXT and not entry.entity.started},
+    }
+    return {MARK: {name: sorted(ids) for name, ids in found.items() if ids}}
 
 
 def marked(state: State, metadata: Any) -> State:
@@ -29,11 +35,13 @@ def marked(state: State, metadata: Any) -> State:
     told = metadata.get(MARK) if metadata else None
     if not isinstance(told, dict):
         return state
-    unstreamed, unopened = (_ids(told.get(name)) for name in (UNSTREAMED, UNOPENED))
+    unstreamed, answered, unopened = (_ids(told.get(name)) for name in (UNSTREAMED, ANSWERED, UNOPENED))
 
     def known(key: Key, entry: Entry) -> Entry:
         if key[0] == CALL and entry.entity.place is not None:
-            return entry._replace(entity=entry.entity._replace(stated=key[1] in unstreamed))
+            call = entry.entity
+            call = call._replace(stated=key[1] in unstreamed, answered=call.answered or key[1] in answered)
+            return entry._replace(entity=call)
         if key[0] == TEXT and key[1] in unopened:
             return entry._replace(entity=entry.entity._replace(started=False))
         return entry

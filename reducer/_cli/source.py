@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Any, NoReturn, Union
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-Source = Union[io.BufferedReader, gzip.GzipFile]
+Source: TypeAlias = "io.BufferedReader[Any] | gzip.GzipFile"
 STDIN = "-"
 LONG = 1 << 20
 """How many bytes are read before a bar appears: less is done before anyone looks."""
