@@ -8,7 +8,7 @@ merged now and then, each several times the size of the one before, so that a wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from pyrsistent import PMap, pmap
@@ -16,8 +16,13 @@ from pyrsistent import PMap, pmap
 K = TypeVar("K")
 V = TypeVar("V")
 
+_new: Callable[..., Any] = tuple.__new__
+
 SMALL = 24
 """Up to this many entries copying a dict is cheaper than a persistent map's path."""
+
+TOP = 12
+"""So many entries an index's top layer holds, which is copied on each write."""
 
 FACTOR = 4
 """How many times the size of a layer the one below it has at least."""
@@ -47,14 +52,14 @@ def dissoc(mapping: Mapping[K, V], key: K) -> Mapping[K, V]:
     return mapping.discard(key)
 
 
-class Index(Generic[K, V]):
+class Index(tuple[dict[Any, Any], ...], Generic[K, V]):
     """A persistent mapping of plain dicts in layers, the newest first; `None` as a value means absent."""
 
-    __slots__ = ("layers",)
-    layers: tuple[dict[Any, Any], ...]
+    __slots__ = ()
 
-    def __init__(self, layers: tuple[dict[Any, Any], ...] = ({},)) -> None:
-        self.layers = layers
+    def __new__(cls, layers: tuple[dict[Any, Any], ...] = ({},)) -> Index[K, V]:
+        """Take over `layers`, which nobody may write to afterwards."""
+        return _new(cls, layers)
 
     @classmethod
     def of(cls, entries: dict[K, V]) -> Index[K, V]:
@@ -63,7 +68,7 @@ class Index(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return what `key` holds, or `None`."""
-        for layer in self.layers:
+        for layer in self:
             if key in layer:
                 found: V | None = layer[key]
                 return found
@@ -71,31 +76,30 @@ class Index(Generic[K, V]):
 
     def put(self, key: K, value: V | None) -> Index[K, V]:
         """Return an index that holds `value` under `key`; `None` removes the key."""
-        layers = self.layers
-        top = layers[0].copy()
+        top = self[0].copy()
         top[key] = value
-        if len(top) <= SMALL:
-            return Index((top, *layers[1:]))
+        if len(top) <= TOP:
+            return _new(Index, (top, *self[1:]))
         rest = 1
-        while rest < len(layers) and len(layers[rest]) < FACTOR * len(top):
-            top = {**layers[rest], **top}
+        while rest < len(self) and len(self[rest]) < FACTOR * len(top):
+            top = {**self[rest], **top}
             rest += 1
-        return Index(({}, top, *layers[rest:]))
+        return _new(Index, ({}, top, *self[rest:]))
 
     def to_dict(self) -> dict[K, V]:
         """Return all entries as one fresh dict, in no particular order."""
         merged: dict[Any, Any] = {}
-        for layer in reversed(self.layers):
+        for layer in reversed(self):
             merged.update(layer)
         return {key: value for key, value in merged.items() if value is not None}
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self.to_dict())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Index):
             return NotImplemented
         return self is other or self.to_dict() == other.to_dict()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     __hash__ = None  # type: ignore[assignment]
 

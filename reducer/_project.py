@@ -138,9 +138,10 @@ def _span(look: Conversed, rows: Iterable[Any], calls: Iterable[Key]) -> tuple[i
     return min(bound[0] for bound in bounds), max(bound[1] for bound in bounds)
 
 
-def held(state: State) -> list[dict[str, Any]]:
-    """Return the MERGED messages under the ids that events name them by, which several may share."""
-    return [message for message, _, _ in _merged(Conversed(state), own=True)]
+def held(state: State) -> list[tuple[Key, dict[str, Any]]]:
+    """Return the MERGED messages with their keys, under the ids that events name them by, which several may share."""
+    look = Conversed(state)
+    return list(zip(merged_order(look), (message for message, _, _ in _merged(look, own=True)), strict=True))
 
 
 def _merged(look: Conversed, *, own: bool = False) -> Iterable[Made]:

@@ -19,7 +19,7 @@ from reducer._frozen import Unfreezable, thaw, to_wire
 from reducer._objects import Replayed, event_object
 from reducer._project import Snapshot, held
 from reducer._run import current
-from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, Run, State
+from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, Run, State, at_rest
 from reducer._text import text
 from reducer._wire import decode
 from reducer.errors import MalformedEvent
@@ -121,6 +121,7 @@ def rejoin(state: State) -> list[Replayed]:
     What no event can say is lost: after it the STREAMED layout shows each message that was there in one piece, and
     of earlier runs only what they left is told.
     """
+    state = at_rest(state)
     run = current(state)
     told = _going_on(state, run) if run is not None else _over(state)
     return [event_object(wire) for wire in told]
@@ -131,7 +132,7 @@ def _over(state: State) -> Iterator[Wire]:
     runs = state.session.runs
     run = runs[-1] if runs else None
     never = run is None or run.run_id is None
-    messages, shared = held(state), thaw(state.session.shared)
+    messages, shared = [message for _, message in held(state)], thaw(state.session.shared)
     if not never or messages or shared != {}:
         yield from _interrupted(state, _asked(state, run))
         yield _opening(state, run)
@@ -201,7 +202,7 @@ def _going_on(state: State, run: Run) -> Iterator[Wire]:
     yield from _subagents(run)
     for key, entry in dropped.items():
         yield _start(key, entry.entity)
-    yield _messages(_without_arguments(held(state), live), mark(state))
+    yield _messages(_without_arguments([message for _, message in held(state)], live), mark(state))
     yield from _phases(run, state)
     for key, entry in {**dropped, **explicit}.items():
         yield from _opened(key, entry, again=key in explicit)

@@ -64,7 +64,7 @@ RULES: dict[str, Rule] = {
     "unknown-property": Rule("A property nobody described; stripped.", False, PROCESSING),
     "unknown-member": Rule("A union member nobody described; stripped with what requires it.", False, PROCESSING),
     "null-refused": Rule("A null on an optional field, which has to be left out; read as absent.", True, "basic/index"),
-    "null-as-absent": Rule("A null that is tolerated since producers used to send it; read as absent.", False, VERSIONING),
+    "null-as-absent": Rule("A null that producers used to send, and that is tolerated.", False, VERSIONING),
     "retired-shape": Rule("A shape the protocol has retired; translated.", False, VERSIONING),
     "protocol-version": Rule("The producer declares a newer or unreadable protocol version.", False, VERSIONING),
     # What could not be applied, or only in a way the producer may not expect.

@@ -167,7 +167,7 @@ def end(kind: str, *, sdk: bool) -> Short:
 
 
 def call(*, sdk: bool) -> Short:
-    """Open a new call in its parent's current row or group, or in its lane's latest group."""
+    """Open a new call: in its parent's current row or group, in its lane's latest group, or in a group of its own."""
 
     def open_call(state: State, event: Any) -> State | None:
         position, live, conversation, session, pen = state
@@ -186,44 +186,50 @@ def call(*, sdk: bool) -> Short:
         key: Key = (CALL, name)
         if key in live or index.get(key) is not None or (run.owners and key in run.owners):
             return None
-        holder: Key | None = (TEXT, parent)
-        if parent is None:
-            lane = conversation.lanes.get(tag) or TOP
-            holder = lane.latest
-            if holder is None:
+        timeline, _, lanes, _, unclaimed, settled, _ = conversation
+        lane, runs = lanes.get(tag) or TOP, len(session.runs)
+        holder: Key = (TEXT, parent) if parent is not None else lane[3] or (TEXT, name)
+        held = live.get(holder)
+        is_open = held is not None
+        if is_open and pen is not None and pen[0] == holder[1] and pen[1] is TEXT:
+            held = _new(Entry, (pen[2], pen[3], position - 1, pen[4]))
+        if held is None:
+            held = index.get(holder)
+        if held is None:
+            if known(live, index, holder[1]) or (run.owners and holder in run.owners):
                 return None
-        open_, runs = live.get(holder), len(session.runs)
-        if pen is not None and open_ is not None and pen[1] is TEXT and pen[0] == parent:
-            open_ = _new(Entry, (pen[2], pen[3], position - 1, pen[4]))
-        held = index.get(holder) if open_ is None else open_
-        if held is None or len(holder) > 2:  # type: ignore[arg-type]
-            return None
+            message = (TEXT, holder[1], "assistant", None, tag, tag, runs, False, False, False)
+            held = _new(Entry, (_new(Message, (*message, None, None, None, None, _NO_ROWS, -1)), -1, position, None))
         message, first, last, rope = held
-        if message.role != "assistant" or message.owner != tag or message.tag != tag or message.run != runs:
+        if message.role != "assistant" or message.owner != tag or len(holder) > 2:
             return None
-        if not message.started and parent is not None:
+        if parent is not None and message.started and (message.tag != tag or message.run != runs):
             return None
-        lane = conversation.lanes.get(tag) or TOP
-        rows, group, latest = message.rows, message.group, lane[3]
-        if parent is not None and first >= 0 and not first < lane[0]:
-            rows, group, latest = rows.append(_new(Row, (first, position, rope, pvector((key,)), position))), len(rows), holder
+        rows, group, latest = message.rows, message.group, holder
+        if first >= 0 and first >= lane[0]:
+            group = len(rows)
+            rows = rows.append(_new(Row, (first, position, rope, pvector((key,)), position)))
             first, rope = -1, None
         elif group >= 0 and rows[group].since > lane[2]:
-            one = rows[group]
+            one, latest = rows[group], lane[3]
             rows = rows.set(group, _new(Row, (one[0], position, one[2], one[3].append(key), one[4])))
-        else:
+        elif parent is None and lane[3] is not None:
             return None
-        message = _new(Message, (*message[:-2], rows, group))
-        held = _new(Entry, (message, first, position, rope))
-        if open_ is None:
-            index = index.put(holder, held)
-        home = name if parent is None else parent
-        entity = (name, tool, home, tag, tag, runs, (holder, group), False, False, None, None, None, None)
-        live = with_entry(live, pen, position, key, _new(Entry, (_new(Call, entity), position, position, None)))
-        if open_ is not None:
+        else:
+            if first >= 0:
+                rows = rows.append(_new(Row, (first, last, rope, None, -1)))
+            group = len(rows)
+            rows = rows.append(_new(Row, (position, position, None, pvector((key,)), position)))
+            first, rope, timeline = -1, None, timeline.append(holder)
+        held = _new(Entry, (_new(Message, (*message[:-2], rows, group)), first, position, rope))
+        called = (name, tool, name if parent is None else parent, tag, tag, runs, (holder, group), False, False)
+        entry = _new(Entry, (_new(Call, (*called, None, None, None, None)), position, position, None))
+        live = with_entry(live, pen, position, key, entry)
+        if is_open:
             live = assoc(live, holder, held)
-        lanes = conversation.lanes.put(tag, _new(Lane, (position, position, lane[2], latest)))
-        timeline, _, _, _, unclaimed, settled, _ = conversation
+        else:
+            index = index.put(holder, held)
+        lanes = assoc(lanes, tag, _new(Lane, (position, position, lane[2], latest)))
         conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position))
         return _new(State, (position + 1, live, conversation, session, None))  # type: ignore[no-any-return]
 
@@ -318,7 +324,7 @@ def known(live: Mapping[Key, Entry], index: Index[Key, Entry], name: str) -> boo
     text, reasoning, activity, alias = (TEXT, name), (REASONING, name), (ACTIVITY, name), (RESULT, name)
     if text in live or reasoning in live:
         return True
-    for layer in index.layers:
+    for layer in index:
         if text in layer or reasoning in layer or activity in layer or alias in layer:
             return True
     return False
@@ -327,7 +333,7 @@ def known(live: Mapping[Key, Entry], index: Index[Key, Entry], name: str) -> boo
 def moved(conversation: Conversation, key: Key, index: Any, owner: Any, lane: Lane, position: int) -> Conversation:
     """A row opens at the end of the timeline, and cuts its lane."""
     timeline, _, lanes, _, unclaimed, settled, _ = conversation
-    lanes = lanes.put(owner, lane)
+    lanes = assoc(lanes, owner, lane)
     return _new(Conversation, (timeline.append(key), index, lanes, None, unclaimed, settled, position))  # type: ignore[no-any-return]
 
 

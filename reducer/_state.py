@@ -201,7 +201,7 @@ class Conversation(NamedTuple):
 
     timeline: PVector[Key] = pvector()
     index: Index[Key, Entry] = Index()
-    lanes: Index[Owner, Lane] = Index()
+    lanes: Mapping[Owner, Lane] = {}
     streams: Streams | None = None
     unclaimed: Mapping[Key, tuple[str, str | None]] = {}
     settled: Settled | None = None

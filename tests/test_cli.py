@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -476,9 +476,14 @@ def interrupt(_: Path) -> None:
     raise KeyboardInterrupt
 
 
+def move(log: Path) -> None:
+    """Give it another name."""
+    log.rename(log.with_suffix(".1"))
+
+
 def replace(log: Path) -> None:
     """Put another log in its place, as log rotation does."""
-    log.rename(log.with_suffix(".1"))
+    move(log)
     log.write_bytes(b"{")
 
 
@@ -527,9 +532,10 @@ class TestFollow:
 
         assert follow(json_lines(RUN[:2]), last_words) == (0, "log: ok, 5 events\n", "")
 
-    def test_log_that_is_replaced_has_ended(self, follow: Follow) -> None:
-        """Where another file takes the log's name, the log has ended; the run in it is truncated."""
-        ran = follow(json_lines(RUN[:1]), replace)
+    @pytest.mark.parametrize("end", [Path.unlink, move, replace])
+    def test_log_that_is_gone_has_ended(self, follow: Follow, end: Callable[[Path], object]) -> None:
+        """A log that is removed, moved or replaced has ended; the run in it is truncated."""
+        ran = follow(json_lines(RUN[:1]), end)
         assert ran.code == 1
         assert ran.lines[0].startswith("log: line 1: the end: The stream ends inside a run: 'r'")
 
@@ -596,7 +602,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a log that takes a while."""
     log = tmp_path_factory.mktemp("long") / "log"
     deltas = [{**DELTA, "delta": "x" * 1000}] * 3000
-    log.write_bytes(json_lines([STARTED, ENDED, TEXT, *deltas, ENDED, FINISHED]))
+    log.write_bytes(json_lines([STARTED, ENDED, TEXT, *deltas, ENDED, ENDED, FINISHED]))
     assert log.stat().st_size > 2 * source.LONG
     return log
 
@@ -694,6 +700,12 @@ class TestEnd:
         monkeypatch.setattr("reducer._cli.verify.decode", interrupted)
         assert run("snapshot", FAN_OUT) == (INTERRUPTED, "", "")
         assert run("verify", FAN_OUT) == (INTERRUPTED, "", "")
+
+    def test_output_may_be_redirected(self) -> None:
+        """Whoever calls `main` may catch what it prints."""
+        with redirect_stdout(io.StringIO()) as out:
+            assert main(["verify", str(FAN_OUT)]) == 0
+        assert out.getvalue() == f"{FAN_OUT}: ok, 124 events\n"
 
     @pytest.mark.parametrize(
         "args",

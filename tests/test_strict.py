@@ -68,7 +68,7 @@ class TestFoldStrict:
 
     @given(events())
     def test_anything_folds_alike_or_raises(self, stream: Stream) -> None:
-        """Event by event, `fold_strict` gives the state of `fold`, or raises because that state holds a fatal anomaly."""
+        """Event by event, `fold_strict` gives the state of `fold`, or raises because that holds a fatal anomaly."""
         state = EMPTY
         for event in stream:
             after = fold(state, event)
@@ -84,26 +84,26 @@ class TestFoldStrict:
     @given(broken_streams())
     def test_broken_streams_are_refused_by_rule(self, stream: Stream) -> None:
         """What is refused was broken by a rule of the table, at the event's own position, or is malformed."""
-        state = EMPTY
-        for position, event in enumerate(stream):
-            try:
-                state = fold_strict(state, event)
-            except ProtocolViolation as refusal:
-                assert (refusal.position, refusal.event) == (position, event["type"])
-                assert (RULES[refusal.code].fatal, RULES[refusal.code].page) == (True, refusal.page)
-                break
-            except MalformedEvent:
-                break
+        taken: list[State] = [EMPTY]
+        refusal: ProtocolViolation | None = None
+        try:
+            for event in stream:
+                taken.append(fold_strict(taken[-1], event))
+        except MalformedEvent:
+            return
+        except ProtocolViolation as error:
+            refusal = error
+        if refusal is None:
+            assert taken[-1] == fold_all(EMPTY, stream)
+            return
+        assert (refusal.position, refusal.event) == (taken[-1].position, stream[len(taken) - 1]["type"])
+        assert (RULES[refusal.code].fatal, RULES[refusal.code].page) == (True, refusal.page)
 
     def test_facts(self) -> None:
         """A violation tells the rule, the position, the event's type, the page and what happened."""
         found = violation([STARTED, START, END, CONTENT])
-        assert found == ProtocolViolation(
-            "text-not-open", 3, "TEXT_MESSAGE_CONTENT", "basic/patterns/streaming", "'m'"
-        )
-        assert str(found) == (
-            "event 3 (TEXT_MESSAGE_CONTENT): 'm' [text-not-open; spec: basic/patterns/streaming]"
-        )
+        assert found == ProtocolViolation("text-not-open", 3, "TEXT_MESSAGE_CONTENT", "basic/patterns/streaming", "'m'")
+        assert str(found) == ("event 3 (TEXT_MESSAGE_CONTENT): 'm' [text-not-open; spec: basic/patterns/streaming]")
         assert isinstance(found, ReducerError)
 
     def test_the_state_before_stands(self) -> None:

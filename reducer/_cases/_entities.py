@@ -88,7 +88,7 @@ def on_record(state: State, key: Key, entity: Any) -> tuple[Owner] | None:
 
 
 def check_tag(state: State, event: Any, key: Key, entity: Any) -> State:
-    """Flag a continuation whose tag disagrees with its opener's; one without a tag never does (spec: events/subagents)."""
+    """Flag a continuation whose tag disagrees with its opener's; no tag never does (spec: events/subagents)."""
     return state if event.subagent_run_id is None else established(state, event, key, entity)[0]
 
 
@@ -120,7 +120,7 @@ def cut(state: State, owner: Owner, kind: str) -> Conversation:
         lane = Lane(now, now, lane.group, lane.latest)
     else:
         lane = Lane(now, now, now)
-    return conversation._replace(lanes=conversation.lanes.put(owner, lane), opened=now)
+    return conversation._replace(lanes=assoc(conversation.lanes, owner, lane), opened=now)
 
 
 def is_cut(conversation: Conversation, message: Message, first: int) -> bool:

@@ -12,10 +12,13 @@ from pyrsistent import pvector
 
 from reducer._cases._entities import TOP, claim, close_row, cut, find, flag, holders, is_cut, merged, store, update
 from reducer._cases._message import create
+from reducer._index import assoc
 from reducer._state import CALL, TEXT, Call, Entry, Key, Lane, Message, Owner, Row, State
 
 
-def place(state: State, event: Any, key: Key, shell: Entry | None, tool: str, parent: str | None, tag: Owner) -> State:
+def place(
+    state: State, event: Any, key: Key, shell: Entry | None, tool: str, *, parent: str | None, tag: Owner
+) -> State:
     """Open the call `key` where it belongs; `shell` holds the arguments that came before its start, if any.
 
     `tag` is what its continuations have to agree with.
@@ -48,7 +51,7 @@ def place(state: State, event: Any, key: Key, shell: Entry | None, tool: str, pa
     if fresh:
         lanes = state.conversation.lanes
         lane = (lanes.get(owner) or TOP)._replace(latest=target)
-        conversation = state.conversation._replace(lanes=lanes.put(owner, lane))
+        conversation = state.conversation._replace(lanes=assoc(lanes, owner, lane))
         state = State(now, state.live, conversation, state.session)
     return store(state, key, Entry(call, now, now, shell.rope), is_open=True)
 

@@ -99,7 +99,7 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
 
 
 def _remembered(state: State, before: dict[Key, Entry]) -> State:
-    """Keep whose the dropped messages and calls were: within its run an id stays its owner's (spec: events/subagents)."""
+    """Keep whose the dropped messages and calls were: within its run an id stays its owner's."""
     run = current(state)
     if run is None:
         return state
@@ -186,7 +186,7 @@ def _is_home(state: State, key: Key) -> bool:
 def append_unknown(state: State, event: Any, messages: Iterable[Any]) -> State:
     """Append the messages that the thread does not hold yet, under their own ids or those that it shows them under."""
     fresh: dict[Key, Any] = {}
-    ids = {key[1] for key in state.conversation.index} | {key[1] for key in state.live}
+    ids = {key[1] for key in state.conversation.index.to_dict()} | {key[1] for key in state.live}
     for message in messages:
         key = key_of(message)
         if key not in fresh and find(state, key) is None and not _is_home(state, key):

@@ -54,10 +54,10 @@ def start(state: State, event: Any, name: str, tool: str, parent: str | None) ->
     if entry is not None and entry.entity.place is not None:
         call = entry.entity
         if not (call.answered and parent is not None and parent != call.home):
-            return _again(state, event, key, entry, tool, owner)
+            return _again(state, event, key, entry, owner)
         state = flag(retire(state, key, entry), event, "call-reused", repr(name))
         entry = None
-    return place(state, event, key, entry, tool, parent, owner)
+    return place(state, event, key, entry, tool, parent=parent, tag=owner)
 
 
 def _owner(state: State, event: Any, key: Key, call: Call | None, parent: str | None) -> tuple[State, Owner]:
@@ -78,9 +78,9 @@ def _owner(state: State, event: Any, key: Key, call: Call | None, parent: str | 
     return state, owner
 
 
-def _again(state: State, event: Any, key: Key, entry: Entry, tool: str, owner: Owner) -> State:
+def _again(state: State, event: Any, key: Key, entry: Entry, owner: Owner) -> State:
     """A start for a call that has its place: it is neither doubled nor emptied; the name is replaced."""
-    call, run = entry.entity, len(state.session.runs)
+    call, run, tool = entry.entity, len(state.session.runs), event.tool_call_name or ""
     echo, metadata = 0 if call.stated else call.echo, merged(call.metadata, event.metadata)
     call = call._replace(name=tool, tag=owner, run=run, echo=echo, stated=False, metadata=metadata)
     return store(state, key, Entry(call, entry.first, state.position, entry.rope), is_open=True)
