@@ -14,68 +14,68 @@ Theory of operation. The log is folded event by event, and every event goes to t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reducer._cases._entities import find
-from reducer._cases.reasoning import target
-from reducer._cases.retired import MESSAGE, SPAN
 from reducer._event import Event, UnknownEvent
-from reducer._fold import CASES, fold
+from reducer._fold import ALL, CASES, NOTHING, fold
 from reducer._objects import Replayed, event_object
-from reducer._patch import PatchError, apply
 from reducer._restate import restated
-from reducer._run import current
-from reducer._slots import CHUNK, CONTENT, END, START, STEMS, Kept, Part, Piece, Track, Whole, merged
-from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, RESULT, Key, Owner, State, at_rest
+from reducer._slots import Kept, Part, Piece, Reopened, Shared, Track, Whole
+from reducer._state import ACTIVITY, EMPTY, Key, Owner, State, at_rest
+from reducer._takes import TAKES
 from reducer._wire import admit
 from reducer.errors import MalformedEvent
 
-SAID = {"role": "role", "name": "name", "tool_call_name": "toolCallName", "parent_message_id": "parentMessageId"}
+SNAPSHOT = "MESSAGES_SNAPSHOT"
+BOUNDARIES = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", SNAPSHOT})
 
 
 def compact(events: Iterable[object], *, before: State = EMPTY, restate: bool = True) -> list[Replayed]:
     """Return a shorter log that says the same as `events`, a thread's log from its first event on.
 
     Folded, the result and whatever comes after it give the same messages in both layouts, state, interrupts and runs
-    as `events` and that; compacting it again changes nothing. What a valid log may be continued by, the result may.
-    It may stop anywhere. Positions, and with them `origins`, differ, and so does what was recorded as an anomaly.
+    as `events` and that; compacting it again changes nothing. What may follow a valid log may follow its compaction.
+    The log may stop anywhere. Positions, and with them the snapshot's `origins`, differ, and so do the anomalies.
 
-    Where the log is the later part of one, `before` is the state in front of it. Where messages shall stay in the
-    runs that brought them, `restate=False` leaves out the snapshot that otherwise tells what is settled. Timestamps
-    are kept of what opened something, raw events only of events that stay as they are. Raises `MalformedEvent` for an
-    event that the schema rejects (spec: basic/processing, basic/patterns/streaming).
+    Where the log is the later part of one, `before` is the state in front of it. Where messages are to stay in the
+    runs that brought them, `restate=False` leaves out the snapshot that otherwise tells what is settled. Of timestamps
+    those of openings are kept, of raw events those on events that stay as they are. Raises `MalformedEvent` for an
+    event that the schema rejects (spec: basic/processing).
     """
-    log = _Log(before)
+    log = Log(before)
     for event in events:
         log.take(event)
     log.close()
-    shorter = restated(log.parts, log.state, before) if restate else None
-    return [_given(one) for one in (shorter or log.told())]
+    shorter = restated(log.parts, log.state) if restate and before.position == 0 else None
+    return [_given(one) for one in (log.told() if shorter is None else shorter)]
 
 
 def _given(event: object) -> Replayed:
-    """Return an event as an object, whatever it was given as."""
+    """Return an event as an object, whatever it was given as; of what nobody knows only the original says all."""
     made = event_object(event) if isinstance(event, Mapping) else event
     return event if isinstance(made, UnknownEvent) else made  # type: ignore[return-value]
 
 
-class _Log:
+class Log:
     """The parts of the shorter log, in order, and the state that they come to."""
 
     def __init__(self, before: State) -> None:
         self.state = at_rest(before)
         self.parts: list[Part] = []
-        self._spans: list[tuple[Kept, str, Owner]] = []
-        self._reasoning: dict[str, Owner] = {}
+        self.spans: list[Kept] = []
+        self.reasoning: dict[str, Owner] = {}
         self._begin()
 
     def _begin(self) -> None:
         """Begin a segment."""
-        self._open = self.state.live.keys() - _chunked(self.state)
-        self._tracks: dict[Key, Track] = {}
-        self._wholes: dict[Key, list[Any]] = {}
-        self._values: dict[Key, Kept] = {}
+        self.opened = _explicit(self.state)
+        self.tracks: dict[Key, Track] = {}
+        self.wholes: dict[Key, Whole] = {}
+        self.values: dict[Key, Kept] = {}
+        self.shared: Shared | None = None
+        self._every: list[Track] = []
 
     def take(self, original: object) -> None:
         """Fold an event and give it to the part that tells what it is about."""
@@ -83,44 +83,90 @@ class _Log:
         try:
             event = admit(original)
         except MalformedEvent:
-            # The fold forgives a few; it raises for the others.
+            # The fold forgives a few, and raises for the others.
             self.state = at_rest(fold(before, original))
-            self.parts.append(Kept(None, original=original))
+            self.parts.append(Kept(original=original))
             return
-        if event.type in ENDS:
-            self._end(before, lasting=event.type == "MESSAGES_SNAPSHOT")
+        if event.type in BOUNDARIES:
+            self._end(lasting=event.type == SNAPSHOT)
         self.state = after = at_rest(fold(before, event))
         take = TAKES.get(event.type)
         if take is None or isinstance(event, UnknownEvent):
-            self._keep(original, event)
+            self.keep(original, event)
         else:
             take(self, original, event, before, after)
-        if event.type in ENDS:
+        if event.type in BOUNDARIES:
             self._begin()
 
-    def _keep(self, original: object, event: Event, key: Key | None = None) -> Kept:
+    def keep(self, original: object, event: Event, key: Key | None = None) -> Kept:
+        """Let an event stay as it is."""
         kept = Kept(key, original=original, kind=event.type, tag=getattr(event, "subagent_run_id", None))
         self.parts.append(kept)
         return kept
 
-    def _end(self, state: State, *, lasting: bool) -> None:
-        """End a segment in front of a boundary; `lasting` says that what is explicitly open stays so behind it."""
-        explicit = state.live.keys() - _chunked(state)
-        for key, track in self._tracks.items():
-            track.lasts, track.ended = lasting and key in explicit, key not in explicit
-        for key, (part, _, _) in self._wholes.items():
-            if key[0] == ACTIVITY and part.wire is not None:
-                _tell_activity(part.wire, find(state, key).entity)
+    def track(self, track: Track) -> Track:
+        """Begin to tell about a message or call, from here on in this segment."""
+        self.tracks[track.key] = track
+        self._every.append(track)
+        return track
+
+    def _end(self, *, lasting: bool) -> None:
+        """End a segment in front of a boundary; `lasting` says that what is explicitly open stays open behind it."""
+        explicit = _explicit(self.state)
+        for track in self._every:
+            still = track.key in explicit and track is self.tracks[track.key]
+            track.lasts, track.ended = lasting and still, not still
+        for key, whole in self.wholes.items():
+            entry = find(self.state, key)
+            if key[0] == ACTIVITY and entry is not None:
+                whole.settle(entry.entity)
+        if self.shared is not None:
+            self.shared.settle(self.state.session.shared)
         if not lasting:
-            for part, name, owner in self._spans:
+            for span in self.spans:
+                name = span.original.message_id
                 # A span that says whose the messages under its id are is more than a bracket.
-                part.alive = owner is not None and self._reasoning.get(name, owner) != owner
-            self._spans, self._reasoning = [], {}
+                span.alive = span.tag is not None and self.reasoning.get(name, span.tag) != span.tag
+            self.spans, self.reasoning = [], {}
 
     def close(self) -> None:
-        """End the log: close what is closed and leave open what is open."""
-        run = current(self.state)
-        self._end(self.state, lasting=run is not None)
-        if run is None:
-            return
-        ...
+        """End the log: what was closed gets closed, what was open stays open."""
+        self._end(lasting=True)
+        streams = self.state.conversation.streams
+        lanes = streams.lanes if streams is not None else {}
+        open_now = _left_open(self.parts)
+        for lane, track in open_now.items():
+            if lane not in lanes or lanes[lane].key != track.key:
+                track.explicit = True
+        for lane, stream in lanes.items():
+            if lane not in open_now or open_now[lane].key != stream.key:
+                entry = find(self.state, stream.key)
+                name = getattr(entry.entity, "name", None) if entry is not None else None
+                self.parts.append(Reopened(stream.key, lane=lane, stream=stream, name=name))
+
+    def told(self) -> list[Any]:
+        """Return the shorter log."""
+        return [event for part in self.parts if part.alive for event in part.told()]
+
+
+def _explicit(state: State) -> frozenset[Key]:
+    """Return what is open in the explicit spelling."""
+    streams = state.conversation.streams
+    chunked = {stream.key for stream in streams.lanes.values()} if streams is not None else set()
+    return frozenset(state.live.keys() - chunked)
+
+
+def _left_open(parts: Iterable[Part]) -> dict[Owner, Track]:
+    """Return the chunk streams that the parts leave open, by lane: the shorter log has fewer events to end them."""
+    lanes: dict[Owner, Track] = {}
+    for part in parts:
+        if isinstance(part, Piece) and part.track.chunked:
+            lanes[part.track.tag] = part.track
+            continue
+        kind, tag = part.ends()
+        ends = CASES[kind].ends if kind in CASES else NOTHING
+        if ends is ALL:
+            lanes.clear()
+        elif ends is not NOTHING and part.alive:
+            lanes.pop(tag, None)
+    return lanes

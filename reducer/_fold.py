@@ -24,7 +24,6 @@ from reducer._batch import Batch
 from reducer._cases import (
     activity,
     chunk,
-    messages,
     passthrough,
     reasoning,
     retired,
@@ -36,6 +35,7 @@ from reducer._cases import (
     tool_call,
 )
 from reducer._cases._entities import flag
+from reducer._cases.messages import append_unknown, messages_snapshot
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
 from reducer._frozen import freeze, to_wire
@@ -80,7 +80,7 @@ CASES: dict[str, Case] = {
     "TOOL_CALL_RESULT": Case(tool_call.tool_call_result, LANE),
     "STATE_SNAPSHOT": Case(shared.state_snapshot, LANE),
     "STATE_DELTA": Case(shared.state_delta, LANE),
-    "MESSAGES_SNAPSHOT": Case(messages.messages_snapshot, ALL),
+    "MESSAGES_SNAPSHOT": Case(messages_snapshot, ALL),
     "ACTIVITY_SNAPSHOT": Case(activity.activity_snapshot),
     "ACTIVITY_DELTA": Case(activity.activity_delta),
     "SUBAGENT_STARTED": Case(subagent.subagent_started),
@@ -269,12 +269,12 @@ def finish(state: State) -> State:
     return state
 
 
-def seed(messages_: Iterable[Any] = (), state: Any = None, thread_id: str | None = None) -> State:
+def seed(messages: Iterable[Any] = (), state: Any = None, thread_id: str | None = None) -> State:
     """Return the state of a stored thread, before its next run.
 
-    `messages_` are its messages (wire form or SDK objects), `state` its shared state (any JSON; an absent one is the
+    `messages` are its messages (wire form or SDK objects), `state` its shared state (any JSON; an absent one is the
     empty object), `thread_id` its id. Raises `MalformedEvent` for messages that the schema rejects.
     """
-    event = decode({"type": "MESSAGES_SNAPSHOT", "messages": to_wire(list(messages_))})
+    event = decode({"type": "MESSAGES_SNAPSHOT", "messages": to_wire(list(messages))})
     seeded = with_session(State(), thread_id=thread_id, shared=freeze({} if state is None else state, ("state",)))
-    return messages.append_unknown(_noted(seeded, event), event, event.messages)
+    return append_unknown(_noted(seeded, event), event, event.messages)

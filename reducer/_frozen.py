@@ -1,7 +1,6 @@
 """The edge: JSON in, frozen out, and back; nothing else passes.
 
-Frozen JSON is scalars as they are, arrays as `PVector`, objects as `Object`. Nothing here recurses, so memory and not
-the stack bounds how deep it nests.
+Scalars stay as they are, arrays are `PVector`s, objects `Object`s. Nothing recurses: only memory bounds the nesting.
 """
 
 from __future__ import annotations

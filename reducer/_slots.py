@@ -13,13 +13,26 @@ from typing import Any
 
 import attrs
 
-from reducer._state import CALL, REASONING, TEXT, Key, Owner
+from reducer._frozen import VECTOR, Object, thaw
+from reducer._state import CALL, REASONING, TEXT, Activity, Key, Owner, Stream
 from reducer._text import paired
 
 Wire = dict[str, Any]
 STEMS = {TEXT: "TEXT_MESSAGE", REASONING: "REASONING_MESSAGE", CALL: "TOOL_CALL"}
-CONTENTS = {TEXT: "CONTENT", REASONING: "CONTENT", CALL: "ARGS"}
 START, CONTENT, END, CHUNK = "START", "CONTENT", "END", "CHUNK"
+
+
+def about(key: Key, verb: str, tag: Owner, fields: Mapping[str, Any]) -> Wire:
+    """Return an event about a message or call."""
+    kind, name = key[:2]
+    verb = "ARGS" if verb == CONTENT and kind == CALL else verb
+    owner = {} if tag is None else {"subagentRunId": tag}
+    return {"type": f"{STEMS[kind]}_{verb}", "toolCallId" if kind == CALL else "messageId": name, **fields, **owner}
+
+
+def merged(metadata: Wire | None, more: Mapping[str, Any] | None) -> Wire | None:
+    """Merge metadata key by key, the last write winning (spec: basic/metadata)."""
+    return metadata if more is None else {**(metadata or {}), **more}
 
 
 @attrs.define(eq=False)
@@ -33,12 +46,16 @@ class Part:
         """Return what it says: events as they were given, or wire forms that are made here."""
         raise NotImplementedError
 
+    def ends(self) -> tuple[str, Owner]:
+        """Return the type and the tag by which it ends chunk streams."""
+        raise NotImplementedError
 
-@attrs.define(eq=False)
+
+@attrs.define(eq=False, kw_only=True)
 class Kept(Part):
     """An event that stays as it is: `original` as it was given, of type `kind` in the lane of `tag`."""
 
-    original: Any = None
+    original: Any
     kind: str = ""
     tag: Owner = None
 
@@ -46,32 +63,59 @@ class Kept(Part):
         """Return the event."""
         return (self.original,)
 
+    def ends(self) -> tuple[str, Owner]:
+        """Return what it is."""
+        return self.kind, self.tag
 
-@attrs.define(eq=False)
-class Whole(Part):
-    """A thing that each of its events tells whole: the last one stands, `metadata` merges."""
 
-    original: Any = None
+@attrs.define(eq=False, kw_only=True)
+class Whole(Kept):
+    """A result or an activity: its only event, or `wire`, what several come to."""
+
     wire: Wire | None = None
 
     def told(self) -> Iterable[Any]:
-        """Return the one event, or what all of them come to."""
+        """Return the one event."""
         return (self.original if self.wire is None else self.wire,)
+
+    def settle(self, activity: Activity) -> None:
+        """Tell an activity that several events were about as it is by now."""
+        if self.wire is not None:
+            owner = {} if activity.owner is None else {"subagentRunId": activity.owner}
+            self.wire |= {"activityType": activity.type, "content": thaw(activity.content), **owner}
+
+
+@attrs.define(eq=False, kw_only=True)
+class Shared(Whole):
+    """The shared state: `operations` are those of all patches that applied, `replaced` says that a snapshot came."""
+
+    operations: list[Any] = attrs.field(factory=list)
+    replaced: bool = False
+    events: int = 0
+
+    def settle(self, shared: Any) -> None:
+        """Tell the state as it is by now, or what was done to it where that is shorter."""
+        if self.events < 2:
+            return
+        stamp = {} if self.wire is None else self.wire
+        if self.replaced or not _longer(shared, _length(self.operations)):
+            self.wire = {"type": "STATE_SNAPSHOT", "snapshot": thaw(shared), **stamp}
+        else:
+            self.wire = {"type": "STATE_DELTA", "delta": self.operations, **stamp}
 
 
 @attrs.define(eq=False)
 class Track:
     """What a segment says about one message or call, from its start or from what was open.
 
-    `said` are the fields of its opener, `tag` the owner its first event named, `starts` whether that event opened it.
-    `lasts` says that it is open where the segment ends, `ended` that something closed it before, `explicit` that it is
-    spelled with a start and an end though a chunk could say it.
+    `tag` is the owner that its first event named, `said` the fields of its opener, `starts` whether it begins with
+    one. `lasts` says that it is explicitly open where the segment ends, `ended` that something closed it before,
+    `explicit` that it is spelled with a start and an end though chunks could say it.
     """
 
     key: Key
     tag: Owner
     starts: bool
-    was_open: bool
     said: Wire
     pieces: list[Piece] = attrs.field(factory=list)
     events: int = 0
@@ -82,69 +126,103 @@ class Track:
     @property
     def chunked(self) -> bool:
         """Whether chunks say it."""
-        return self.starts and not (self.was_open or self.lasts or self.explicit)
-
-    def event(self, verb: str, **fields: Any) -> Wire:
-        """Return an event about it."""
-        kind, name = self.key[:2]
-        verb = CONTENTS[kind] if verb == CONTENT else verb
-        tag = {} if self.tag is None else {"subagentRunId": self.tag}
-        return {"type": f"{STEMS[kind]}_{verb}", "toolCallId" if kind == CALL else "messageId": name, **fields, **tag}
+        return self.starts and not (self.lasts or self.explicit)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, kw_only=True)
 class Piece(Part):
     """One row of a message, or a call: where it opened, with all that a segment says of it.
 
-    `spoken` says that content came, be it empty. `original` is its only event where it can stand for itself.
+    `spoken` says that content came, be it empty. `original` is its only event where that can stand for itself.
     """
 
-    track: Track = attrs.field(kw_only=True)
+    track: Track
     original: Any = None
     deltas: list[str] = attrs.field(factory=list)
     spoken: bool = False
     metadata: Wire | None = None
     timestamp: int | None = None
 
-    def add(self, event: Any, *, spoken: bool) -> None:
-        """Take over what an event says."""
-        if spoken:
-            self.spoken = True
-            self.deltas.append(event.delta or "")
-        if event.metadata is not None:
-            self.metadata = merged(self.metadata, event.metadata)
-
     def told(self) -> Iterable[Any]:
         """Return a chunk, or start, content and end as far as they are this piece's."""
         track = self.track
         if track.events == 1 and self.original is not None and not track.explicit:
             return (self.original,)
-        return [self._chunk()] if track.chunked else list(self._triad())
-
-    def _chunk(self) -> Wire:
-        said = self.track.said if self is self.track.pieces[0] else {}
-        return self.track.event(CHUNK, **said, **self._content(), **self._about())
+        if track.chunked:
+            said = track.said if self is track.pieces[0] else {}
+            return (about(track.key, CHUNK, track.tag, {**said, **self._content(), **self._apart()}),)
+        return self._triad()
 
     def _triad(self) -> Iterator[Wire]:
-        track, about = self.track, self._about()
-        if track.starts and not track.was_open and self is track.pieces[0]:
+        track, apart = self.track, self._apart()
+        if track.starts and self is track.pieces[0]:
             role = {"role": REASONING} if track.key[0] == REASONING else {}
-            yield track.event(START, **track.said, **role, **about)
-            about = {}
+            yield about(track.key, START, track.tag, {**track.said, **role, **apart})
+            apart = {}
         if self.spoken:
-            yield track.event(CONTENT, **self._content(), **about)
-            about = {}
+            yield about(track.key, CONTENT, track.tag, {**self._content(), **apart})
+            apart = {}
         if track.ended and self is track.pieces[-1]:
-            yield track.event(END, **about)
+            yield about(track.key, END, track.tag, apart)
 
     def _content(self) -> Wire:
         return {"delta": paired("".join(self.deltas))} if self.spoken else {}
 
-    def _about(self) -> Wire:
-        about = {"metadata": self.metadata, "timestamp": self.timestamp}
-        return {name: value for name, value in about.items() if value is not None}
+    def _apart(self) -> Wire:
+        apart = {"metadata": self.metadata, "timestamp": self.timestamp}
+        return {name: value for name, value in apart.items() if value is not None}
+
+    def ends(self) -> tuple[str, Owner]:
+        """Return what an event about it ends."""
+        return f"{STEMS[self.track.key[0]]}_END", self.track.tag
 
 
-def merged(metadata: Wire | None, more: Mapping[str, Any] | None) -> Wire | None:
-    """Merge metadata key by key, the last write winning (spec: basic/metadata)."""
-    return metadata if more is None else {**(metadata or {}), **more}
+@attrs.define(eq=False, kw_only=True)
+class Reopened(Part):
+    """A chunk stream that the log leaves open and that something in the shorter log has ended."""
+
+    lane: Owner
+    stream: Stream
+    name: str | None = None
+
+    def told(self) -> Iterable[Any]:
+        """Return a chunk that adds nothing."""
+        return (reopening(self.lane, self.stream, self.name, {}),)
+
+
+def reopening(lane: Owner, stream: Stream, name: str | None, fields: Wire) -> Wire:
+    """Return the chunk that opens a chunk stream again as it was established; a call's needs a `name`."""
+    said = {field: value for field, value in stream.established.items() if value is not None}
+    tool = {"toolCallName": name} if stream.key[0] == CALL else {}
+    return about(stream.key, CHUNK, lane, {**tool, **said, **fields})
+
+
+def _length(value: Any) -> int:
+    """Return about how long a value is as JSON."""
+    return sum(_cost(one) for one in _leaves(value))
+
+
+def _longer(value: Any, limit: int) -> bool:
+    """Say whether a value is longer than `limit`, without looking at more of it than that."""
+    for one in _leaves(value):
+        limit -= _cost(one)
+        if limit < 0:
+            return True
+    return False
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        yield one
+        if type(one) is Object or type(one) is dict:
+            for key, inside in one.items():
+                yield key
+                todo.append(inside)
+        elif type(one) is VECTOR or type(one) is list:
+            todo += one
+
+
+def _cost(one: Any) -> int:
+    return len(one) + 3 if type(one) is str else 2 if type(one) in (Object, VECTOR, dict, list) else len(repr(one)) + 1

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Union
 import attrs
 from pyrsistent import PVector, pvector
 
-from reducer._frozen import Frozen, Object
+from reducer._frozen import Frozen, Object, same
 from reducer._index import Index, assoc
 from reducer._rules import RULES
 from reducer._text import Rope, same_text
@@ -302,6 +302,15 @@ class Session(NamedTuple):
     anomalies: Anomalies = Anomalies()
     thread_id: str | None = None
     begun: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        # JSON compares by type, and to any depth.
+        return isinstance(other, Session) and same(self[0], other[0]) and self[1:] == other[1:]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 Pen = tuple[str, str, Any, int, Rope]

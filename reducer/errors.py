@@ -7,6 +7,7 @@ All carry their facts as fields, compare by value and print one sentence.
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 
@@ -47,10 +48,7 @@ class MalformedEvent(ReducerError, ValueError):
         self.rule = rule
 
     def __str__(self) -> str:
-        shown = repr(self.value)
-        if len(shown) > 80:
-            shown = f"{shown[:77]}..."
-        return f"{show_path(self.path)}: {self.rule} (got {shown})"
+        return f"{show_path(self.path)}: {self.rule} (got {reprlib.repr(self.value)})"
 
 
 class ProtocolViolation(ReducerError):

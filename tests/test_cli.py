@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 from reducer import EMPTY, Layout, decode, fold, fold_all, project
 from reducer.__main__ import BROKEN_PIPE, COMMANDS, INTERRUPTED, main
 from reducer._cli import source
+from reducer._cli.command import Failure
+from reducer._cli.output import as_json
 from reducer._cli.read import Log
 from reducer._cli.source import Progress
 from reducer._cli.verify import MALFORMED, TRUNCATED
@@ -317,19 +319,13 @@ class TestSnapshot:
         assert json.loads(out)["messages"][0]["content"] == "\u00e9\ud83d"
         assert (command.returncode, err) == (0, b"")
 
-    def test_state_too_deep_to_print_is_an_error(self, run: Run) -> None:
-        """A state that patches nested deeper than Python writes JSON is an error, not a crash."""
-        flat = {"type": "STATE_SNAPSHOT", "snapshot": {"a": {}}}
-        nest: list[tuple[str, str, Json]] = [
-            ("add", "/b", {"value": {}}),
-            ("move", "/b/a", {"from": "/a"}),
-            ("move", "/a", {"from": "/b"}),
-        ]
-        delta = [{"op": op, "path": path, **more} for op, path, more in nest]
-        log = json_lines([STARTED, flat, *[{"type": "STATE_DELTA", "delta": delta}] * 2_000])
-        code, out, err = run("snapshot", "-", stdin=log)
-        assert (code, out) == (2, "")
-        assert err == "agui-reduce: the result nests more deeply than this Python's JSON writer can follow\n"
+    def test_result_too_deep_to_print_is_an_error(self) -> None:
+        """What patches nested deeper than Python writes JSON is an error, not a crash."""
+        value: list[Any] = []
+        for _ in range(200_000):
+            value = [value]
+        with pytest.raises(Failure, match="the result nests more deeply than this Python's JSON writer can follow"):
+            as_json(value)
 
 
 BROKEN = [STARTED, DELTA, {**DELTA, "messageId": 7}, {**ENDED, "more": 1}, {**STARTED, "runId": "s"}, {"x": 1}, TEXT]

@@ -94,14 +94,15 @@ def _strands(has: Features) -> tuple[list[Drawn], list[Drawn]]:
     if has.steps:
         strands.append(st.builds(Phase, _place, _gap))
     if has.state:
-        strands += [st.builds(Alone, _place, st.sampled_from(material.STATE_EVENTS))] * 2
+        strands += [_named("state", st.builds(Alone, _place, st.sampled_from(material.STATE_EVENTS)))] * 2
     if has.activities:
         strands += [_activity(has)] * 2
     if has.passthrough:
         passed = [one for one in material.PASSED_EVENTS if has.metadata or "rawEvent" not in one]
-        strands.append(st.builds(Alone, _place, st.sampled_from(passed)))
+        strands.append(_named("passed", st.builds(Alone, _place, st.sampled_from(passed))))
     if has.snapshots:
-        strands += [st.builds(Restated, _place, st.lists(st.sampled_from(_RESTATEMENTS), max_size=6))] * 3
+        withs = st.lists(st.sampled_from(_RESTATEMENTS), max_size=6)
+        strands += [_named("restated", st.builds(Restated, _place, withs))] * 3
     return strands, talk
 
 
@@ -128,6 +129,16 @@ _LOOKS = (
 )
 
 
+def _named(name: str, strategy: Drawn) -> Drawn:
+    """Give a strategy a short name: spelled out, all that it draws from fills screens."""
+
+    def drawn(draw: st.DrawFn) -> Any:
+        return draw(strategy)
+
+    drawn.__name__ = name
+    return st.composite(drawn)()
+
+
 def _streaming(
     has: Features, kind: str, texts: Sequence[str], ways: Sequence[dict[str, Any]], says: Sequence[Drawn] = ()
 ) -> Drawn:
@@ -147,7 +158,7 @@ def _streaming(
         special += [With("shared", 1), With("shared", 2)] * 2 * has.shared_ids
     extra = [*says, *[st.sampled_from(special)] * bool(special), *[_seal] * has.values, st.builds(End, _late)]
     says = st.lists(st.one_of(*[delta] * 5, *extra), max_size=6)
-    return st.builds(Streaming, st.just(kind), _place, st.sampled_from(manners), says)
+    return _named(kind, st.builds(Streaming, st.just(kind), _place, st.sampled_from(manners), says))
 
 
 def _text(has: Features) -> Drawn:
@@ -175,4 +186,4 @@ def _activity(has: Features) -> Drawn:
     change = st.builds(Change, _late, st.sampled_from([*changes, *snapshots]), st.sampled_from((False, False, False, True)))
     kind = st.sampled_from(material.ACTIVITY_TYPES)
     shared = {"shared": st.sampled_from((False, True))} if has.shared_ids else {}
-    return st.builds(Activity, _place, first, kind, st.lists(change, max_size=3), **shared)
+    return _named("activity", st.builds(Activity, _place, first, kind, st.lists(change, max_size=3), **shared))

@@ -10,11 +10,24 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Union
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 
-@frozen
-class Place:
+class Brief:
+    """Shows of a record only what is special: Hypothesis names strategies by what they choose from."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Show the fields that are not at their defaults."""
+        shown = [
+            f"{one.name}={getattr(self, one.name)!r}" for one in fields(type(self)) if getattr(self, one.name) != one.default
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@frozen(repr=False)
+class Place(Brief):
     """Where a strand stands in its lane."""
 
     beside: bool = False
@@ -23,8 +36,8 @@ class Place:
     """How long it waits then."""
 
 
-@frozen
-class Look:
+@frozen(repr=False)
+class Look(Brief):
     """How a delta is dressed."""
 
     metadata: dict[str, Any] | None = None
@@ -108,8 +121,8 @@ class Parent(Enum):
     """The lane's next text."""
 
 
-@frozen
-class Manner:
+@frozen(repr=False)
+class Manner(Brief):
     """What may be special about something that streams."""
 
     chunked: bool = False
@@ -222,8 +235,8 @@ class Restatement:
 Strand = Union[Streaming, Late, Phase, Alone, Activity, Restated]
 
 
-@frozen
-class Conduct:
+@frozen(repr=False)
+class Conduct(Brief):
     """How a subagent presents itself."""
 
     announced: bool = False
