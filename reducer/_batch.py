@@ -7,7 +7,7 @@ where the event does not look.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from reducer._index import assoc
@@ -15,6 +15,9 @@ from reducer._short import quiet
 from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, State, at_rest
 from reducer._text import append
 from reducer.errors import MalformedEvent
+
+
+_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 class _Waiting:
@@ -51,36 +54,48 @@ class Batch:
         waiting.last = position
         return waiting
 
-    def write(self, position: int, chosen: Iterable[_Waiting] | None = None) -> State:
+    def write(self, position: int, chosen: Collection[_Waiting] | None = None) -> State:
         """Write what waits, or the `chosen` part of it, and return the state at `position`."""
-        everything = [one for kind in self.waiting.values() for one in kind.values()]
-        live = self.state.live
-        for one in list(everything if chosen is None else chosen):
-            entity, first, _, rope = live[one.key]
-            live = assoc(live, one.key, Entry(entity, first, one.last, append(rope, _joined(one.deltas))))
-            del self.waiting[one.key[0]][one.key[1]]
-        _, _, conversation, session, _ = self.state
-        self.state = State(position, live, conversation, session)
+        _, live, conversation, session, _ = self.state
+        if chosen is None:
+            chosen = [one for kind in self.waiting.values() for one in kind.values()]
+        if chosen:
+            # One copy serves for all: nobody has seen it yet.
+            fresh: Any = live.copy() if live.__class__ is dict else None
+            for one in chosen:
+                key = one.key
+                entity, first, _, rope = live[key]
+                entry = _new(Entry, (entity, first, one.last, append(rope, _joined(one.deltas))))
+                if fresh is None:
+                    live = assoc(live, key, entry)
+                else:
+                    fresh[key] = entry
+                del self.waiting[key[0]][key[1]]
+            live = live if fresh is None else fresh
+        self.state = _new(State, (position, live, conversation, session, None))
         return self.state
 
-    def touched(self, kind: str, event: Any) -> list[_Waiting] | None:
+    def touched(self, kind: str, event: Any) -> Sequence[_Waiting] | None:
         """Return what waits that an event of the type `kind` touches; `None` where that could be anything."""
+        waiting = self.waiting
         ends = ENDS.get(kind)
         if ends is not None:
-            name = event.tool_call_id if ends == CALL else event.message_id
-            one = self.waiting[ends].get(name)
-            return [] if one is None else [one]
-        if kind not in OPENS or event.subagent_run_id.__class__ not in (str, type(None)):
-            return None
+            one = waiting[ends].get(event.tool_call_id if ends is CALL else event.message_id)
+            return () if one is None else (one,)
+        if kind in SPANS:
+            return ()
         owner = event.subagent_run_id
-        found = [one for kind_ in self.waiting.values() for one in kind_.values() if one.owner == owner]
+        if kind not in OPENS or not (owner is None or isinstance(owner, str)):
+            return None
+        found = [one for those in waiting.values() if those for one in those.values() if one.owner == owner]
         if kind == "TOOL_CALL_START" and event.parent_message_id is not None:
-            one = self.waiting[TEXT].get(event.parent_message_id)
+            one = waiting[TEXT].get(event.parent_message_id)
             if one is not None and one.owner != owner:
                 return None
         return found
 
 
+SPANS = frozenset({"REASONING_START", "REASONING_END"})
 OPENS = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT"})
 ENDS = {"TEXT_MESSAGE_END": TEXT, "REASONING_MESSAGE_END": REASONING, "TOOL_CALL_END": CALL}
 

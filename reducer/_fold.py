@@ -242,10 +242,14 @@ def fold_all(state: State, events: Iterable[object]) -> State:
                 one.last = position
                 position += 1
                 continue
-        short = _SHORT.get(cls)
-        touched = batch.touched(_ROUTES[cls].kind, event) if short is not None else None
-        after = short(batch.write(position, touched), event) if short is not None and touched is not None else None
-        batch.state = at_rest(fold(batch.write(position), event) if after is None else after)
+        after, short = None, _SHORT.get(cls)
+        if short is not None:
+            touched = batch.touched(_ROUTES[cls].kind, event)
+            if touched is not None:
+                after = short(batch.write(position, touched), event)
+        if after is None:
+            after = fold(batch.write(position), event)
+        batch.state = after if after[4] is None else at_rest(after)
         position += 1
     return batch.write(position)
 

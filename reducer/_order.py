@@ -6,10 +6,13 @@ as the specification's consumer would have met them: one message per id, where i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, at_rest
+
+
+_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 class Shown(NamedTuple):
@@ -22,43 +25,25 @@ class Shown(NamedTuple):
 
 
 class Conversed:
-    """One look at a conversation: entities by key, the rows of messages, the calls in them."""
+    """One look at a conversation: all entities by key in one dict, the rows of messages, the calls in them."""
 
     def __init__(self, state: State) -> None:
         state = at_rest(state)
         self.timeline = state.conversation.timeline
         self.settled = state.conversation.settled
-        self._live = state.live
-        self._index = state.conversation.index
-        self._entries: dict[Key, Entry] = {}
+        self.entries = state.conversation.index.to_dict()
+        self.entries.update(state.live)
         self._rows: dict[Key, tuple[Row, ...]] = {}
         self._visible: dict[Key, frozenset[int]] = {}
-
-    def entry(self, key: Key) -> Entry:
-        """Return the entity under `key`, which has to be there."""
-        found = self.find(key)
-        assert found is not None, key
-        return found
-
-    def find(self, key: Key) -> Entry | None:
-        """Return the entity under `key`, if there is one."""
-        found = self._entries.get(key)
-        if found is None:
-            found = self._live.get(key)
-            if found is None:
-                found = self._index.get(key)
-            if found is not None:
-                self._entries[key] = found
-        return found
 
     def rows(self, key: Key) -> tuple[Row, ...]:
         """Return all rows of a message, the current one included."""
         rows = self._rows.get(key)
         if rows is None:
-            entry = self.entry(key)
-            rows = tuple(entry.entity.rows)
-            if entry.first >= 0:
-                rows += (Row(entry.first, entry.last, entry.rope),)
+            message, first, last, rope = self.entries[key]
+            rows = tuple(message.rows)
+            if first >= 0:
+                rows += (_new(Row, (first, last, rope, None, -1)),)
             self._rows[key] = rows
         return rows
 
@@ -66,7 +51,7 @@ class Conversed:
         """Return the ordinals of the rows of a message that have something to show, or that a claim shows."""
         visible = self._visible.get(key)
         if visible is None:
-            message = self.entry(key).entity
+            message = self.entries[key].entity
             found = {n for n, row in enumerate(self.rows(key)) if row.rope is not None or row.calls}
             if message.stated or (not found and message.value is not None):
                 found.add(0)
@@ -103,12 +88,12 @@ def merged_order(look: Conversed) -> list[Key]:
             if number >= since:
                 met.append((row.first, key))
             for call in row.calls or ():
-                entry = look.entry(call)
+                entry = look.entries[call]
                 own: Key = (TEXT, entry.entity.home)
                 if own != key[:2] and entry.first > after:
                     met.append((entry.first, own))
         elif number >= since:
-            met.append((look.entry(key).first, key))
+            met.append((look.entries[key].first, key))
     met.sort(key=lambda pair: pair[0])
     for position, key in met:
         if key[0] == RESULT:
@@ -125,9 +110,9 @@ def merged_order(look: Conversed) -> list[Key]:
 
 def _holder(look: Conversed, key: Key, position: int) -> Key | None:
     """Return the message that held the result's call when the result came."""
-    if look.entry(key).entity.stated:
+    if look.entries[key].entity.stated:
         return None
-    call = look.find((CALL, key[2]))
+    call = look.entries.get((CALL, key[2]))
     if call is None or call.entity.place is None or call.first > position:
         return None
     return (TEXT, call.entity.home)
@@ -140,7 +125,7 @@ def streamed_order(look: Conversed) -> list[Shown]:
     for number, shown in enumerate(messages):
         for row in shown.rows:
             for call in row.calls or ():
-                holders.setdefault(call[1], []).append((look.entry(call).first, number))
+                holders.setdefault(call[1], []).append((look.entries[call].first, number))
     tails: dict[int, list[int]] = {-1: []}
     waiting: dict[int, list[int]] = {}
     anchor = -1
@@ -167,30 +152,44 @@ def _joined(look: Conversed) -> list[Shown]:
     Only the rows of the same lane decide, so that other lanes never change how a lane is cut up.
     """
     messages: list[Shown] = []
-    last: dict[tuple[Owner, str], int] = {}
-    for key, ordinal in occurrences(look.timeline):
-        entry = look.entry(key)
-        kind, lane = key[0], entry.entity.owner
-        if kind in (TEXT, REASONING):
+    entries = look.entries
+    # For each lane the last thing shown, and the last that a text could follow.
+    last: dict[Owner, int] = {}
+    last_text: dict[Owner, int] = {}
+    counts: dict[Key, int] = {}
+    for key in look.timeline:
+        entry = entries[key]
+        entity, kind = entry[0], key[0]
+        lane, number = entity.owner, len(messages)
+        if kind == TEXT or kind == REASONING:
+            if not entity.rows:
+                # The usual case, and the one to be quick about: a message of one row.
+                rope = entry[3]
+                if rope is None and not entity.stated and entity.value is None:
+                    continue
+                messages.append(_new(Shown, (key, entry, (_new(Row, (entry[1], entry[2], rope, None, -1)),), 0)))
+                last[lane] = last_text[lane] = number
+                continue
+            ordinal = counts.get(key, 0)
+            counts[key] = ordinal + 1
             if ordinal not in look.visible(key):
                 continue
             row = look.rows(key)[ordinal]
-            before = last.get((lane, kind), -1)
+            before = (last_text if kind == TEXT else last).get(lane, -1)
             shown = messages[before] if before >= 0 else None
             if shown is not None and shown.key == key and not (row.rope and any(r.calls for r in shown.rows)):
                 messages[before] = shown._replace(rows=(*shown.rows, row))
                 number = before
             else:
-                number = len(messages)
                 messages.append(Shown(key, entry, (row,), ordinal))
-        else:
-            number = len(messages)
-            messages.append(Shown(key, entry))
-        last[(lane, REASONING)] = number
-        call = look.find((CALL, key[2])) if kind == RESULT else None
+            last[lane] = last_text[lane] = number
+            continue
+        messages.append(_new(Shown, (key, entry, (), 0)))
+        last[lane] = number
+        call = entries.get((CALL, key[2])) if kind == RESULT else None
         if call is None or call.entity.place is None or call.entity.owner != lane:
             # A result of the lane's own call moves behind it, so it never stands between two texts.
-            last[(lane, TEXT)] = number
+            last_text[lane] = number
     return messages
 
 
@@ -225,10 +224,9 @@ def streamed_names(look: Conversed, order: Iterable[Shown]) -> list[str]:
     """Return the ids of the STREAMED messages: the first of an entity keeps its id, the others' are made of it."""
     order = list(order)
     shown, taken = names(look, ())
-    first: dict[Key, int] = {}
-    for message in order:
-        first[message.key] = min(first.get(message.key, message.ordinal), message.ordinal)
+    later = {message.key for message in order if message.ordinal}
+    first = {key: min(look.visible(key)) for key in later}
     return [
-        shown[key] if ordinal == first[key] else free(f"{shown[key]}#{ordinal}", taken)
+        shown[key] if not ordinal or ordinal == first[key] else free(f"{shown[key]}#{ordinal}", taken)
         for key, _, _, ordinal in order
     ]

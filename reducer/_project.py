@@ -8,13 +8,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
 from reducer._frozen import freeze, thaw
 from reducer._order import Conversed, merged_order, names, streamed_names, streamed_order
-from reducer._state import ACTIVITY, RESULT, TEXT, Anomaly, Entry, Key, Run, State
+from reducer._state import ACTIVITY, CALL, RESULT, TEXT, Anomaly, Entry, Key, Row, Run, State
 from reducer._text import text
 
 
@@ -25,8 +25,7 @@ class Layout(Enum):
     MERGED = "merged"
 
 
-@attrs.frozen
-class Origin:
+class Origin(NamedTuple):
     """Where a message comes from: the positions of its first and last event, the run it began in, its owner."""
 
     span: tuple[int, int]
@@ -82,13 +81,12 @@ def project(state: State, layout: Layout = Layout.STREAMED) -> Snapshot:
     made = _streamed(look) if layout is Layout.STREAMED else _merged(look)
     session = state.session
     starts = [run.first for run in session.runs]
+    runs = [None, *(run.run_id for run in session.runs)]
     messages: list[dict[str, Any]] = []
     origins: list[Origin] = []
     for message, owner, span in made:
         messages.append(message)
-        number = bisect_right(starts, span[0]) - 1
-        run_id = session.runs[number].run_id if number >= 0 else None
-        origins.append(Origin(span, run_id, owner))
+        origins.append(Origin(span, runs[bisect_right(starts, span[0])], owner))
     return Snapshot(
         messages=messages,
         origins=origins,
@@ -108,33 +106,37 @@ Made = tuple[dict[str, Any], "str | None", tuple[int, int]]
 
 def _streamed(look: Conversed) -> Iterable[Made]:
     order = streamed_order(look)
-    for shown, name in zip(order, streamed_names(look, order)):
-        entity = shown.entry.entity
-        if shown.key[0] in (RESULT, ACTIVITY):
-            yield _whole(name, shown.key, shown.entry), entity.owner, (shown.entry.first, shown.entry.last)
+    entries = look.entries
+    for (key, entry, rows, ordinal), name in zip(order, streamed_names(look, order)):
+        entity, first, last, _ = entry
+        if not rows:
+            yield _whole(name, key, entry), entity.owner, (first, last)
             continue
-        content = text(*(row.rope for row in shown.rows))
-        calls = [call for row in shown.rows for call in row.calls or ()]
-        first = shown.ordinal == min(look.visible(shown.key))
+        content = text(*[row[2] for row in rows])
+        calls = [call for row in rows if row[3] is not None for call in row[3]]
+        heads = not ordinal or ordinal == min(look.visible(key))
         message: dict[str, Any] = {"id": name, "role": entity.role}
         if entity.name is not None:
             message["name"] = entity.name
-        if first and entity.parts is not None:
+        if heads and entity.parts is not None:
             message["content"] = _parts(entity.parts, content)
         elif content or not calls:
             message["content"] = content
         if calls:
-            message["toolCalls"] = [_call(look.entry(call)) for call in calls]
-        if first:
+            message["toolCalls"] = [_call(entries[call]) for call in calls]
+        if heads:
             _described(message, entity)
         if entity.owner is not None:
             message["subagentRunId"] = entity.owner
-        yield message, entity.owner, _span(look, shown.rows, calls)
+        if len(rows) == 1 and not calls:
+            yield message, entity.owner, rows[0][:2]
+        else:
+            yield message, entity.owner, _span(look, rows, calls)
 
 
-def _span(look: Conversed, rows: Iterable[Any], calls: Iterable[Key]) -> tuple[int, int]:
-    bounds = [(row.first, row.last) for row in rows]
-    bounds += [(entry.first, entry.last) for entry in map(look.entry, calls)]
+def _span(look: Conversed, rows: Iterable[Row], calls: Iterable[Key]) -> tuple[int, int]:
+    bounds = [row[:2] for row in rows]
+    bounds += [look.entries[call][1:3] for call in calls]
     return min(bound[0] for bound in bounds), max(bound[1] for bound in bounds)
 
 
@@ -149,7 +151,7 @@ def _merged(look: Conversed, *, own: bool = False) -> Iterable[Made]:
     shown = {key: key[1] for key in order} if own else names(look, order)[0]
     homes = _homes(look)
     for key in order:
-        entry = look.find(key)
+        entry = look.entries.get(key)
         if entry is not None and key[0] in (RESULT, ACTIVITY):
             yield _whole(shown[key], key, entry), entry.entity.owner, (entry.first, entry.last)
             continue
@@ -157,8 +159,8 @@ def _merged(look: Conversed, *, own: bool = False) -> Iterable[Made]:
         calls = homes.get(key, [])
         message: dict[str, Any] = {"id": shown[key], "role": "assistant"}
         opener: Any = entry.entity if entry is not None else None
-        if calls and (not rows or look.entry(calls[0]).first < rows[0].first):
-            opener = look.entry(calls[0]).entity
+        if calls and (not rows or look.entries[calls[0]].first < rows[0].first):
+            opener = look.entries[calls[0]].entity
         elif opener is not None:
             message["role"] = opener.role
             if opener.name is not None:
@@ -168,7 +170,7 @@ def _merged(look: Conversed, *, own: bool = False) -> Iterable[Made]:
             parts = entry.entity.parts
             message["content"] = content if parts is None else _parts(parts, content)
         if calls:
-            message["toolCalls"] = [_call(look.entry(call)) for call in calls]
+            message["toolCalls"] = [_call(look.entries[call]) for call in calls]
         if entry is not None:
             _described(message, entry.entity)
         if opener is not None and opener.owner is not None:
@@ -183,10 +185,10 @@ def _homes(look: Conversed) -> dict[Key, list[Key]]:
         if key[0] == TEXT:
             for row in look.rows(key):
                 for call in row.calls or ():
-                    home = look.entry(call).entity.home
+                    home = look.entries[call].entity.home
                     homes.setdefault(key if key[1] == home else (TEXT, home), []).append(call)
     for calls in homes.values():
-        calls.sort(key=lambda call: look.entry(call).first)
+        calls.sort(key=lambda call: look.entries[call].first)
     return homes
 
 
@@ -261,14 +263,12 @@ def _run(run: Run) -> dict[str, Any]:
 def _pending(look: Conversed) -> list[str]:
     """Return the ids of the calls that have no result, in the order of the timeline."""
     calls = [
-        call
-        for key in dict.fromkeys(look.timeline)
-        if key[0] == TEXT
-        for row in look.rows(key)
-        for call in row.calls or ()
+        entry
+        for key, entry in look.entries.items()
+        if key[0] == CALL and entry.entity.place is not None and not entry.entity.answered
     ]
-    entries = sorted((look.entry(call) for call in calls), key=lambda entry: entry.first)
-    return list(dict.fromkeys(entry.entity.id for entry in entries if not entry.entity.answered))
+    calls.sort(key=lambda entry: entry.first)
+    return list(dict.fromkeys(entry.entity.id for entry in calls))
 
 
 def _usage(runs: Iterable[Run]) -> list[dict[str, Any]]:

@@ -235,7 +235,7 @@ class Model:
             }
         )
         echo = event.get("input", {})
-        shown = {message["id"] for message in self.streamed_messages() + self.merged_messages()}
+        shown = {message["id"] for message in self.streamed_messages()}
         for message in map(without_nulls, echo.get("messages", ())):
             self.echo(message, shown)
         if echo.get("state") is not None:
@@ -565,6 +565,8 @@ class Model:
         elif call.home is not None:
             self.anomaly("call-already-open")  # dropped by a snapshot, and still open
         else:
+            if call.open:
+                self.anomaly("call-already-open")  # by arguments that came before any start
             call.name, call.parent = tool, parent
             self.place(call, tag)
         call.open = call.streamed = True
@@ -770,14 +772,17 @@ class Model:
     # ----------------------------------------------------------- retired events (spec: basic/versioning, "Retired shapes")
 
     def thinking_start(self, event: Wire) -> None:
-        self.thinking_span = f"thinking-{self.position}"
+        if self.thinking_span not in self.spans:
+            self.thinking_span = f"thinking-{self.position}"
         self.reasoning_start({**event, "messageId": self.thinking_span})
 
     def thinking_end(self, event: Wire) -> None:
         self.reasoning_end({**event, "messageId": self.thinking_span or f"thinking-{self.position}"})
 
     def thinking_text_message_start(self, event: Wire) -> None:
-        self.thinking = f"thinking-{self.position}"
+        current = self.find("reasoning", self.thinking or "")
+        if current is None or not current.open:
+            self.thinking = f"thinking-{self.position}"
         self.reasoning_message_start({**event, "messageId": self.thinking})
 
     def thinking_text_message_content(self, event: Wire) -> None:
@@ -868,6 +873,8 @@ class Model:
                     timeline += call.home.rows
         for entity, _ in pairs:
             entity.rows = entity.rows[:1] or [Row(entity)]
+            if not entity.open:
+                entity.rows[0].takes_text = entity.rows[0].takes_calls = False
             if entity.rows[0] not in timeline:
                 timeline += entity.rows
         self.timeline = timeline

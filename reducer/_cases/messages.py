@@ -158,7 +158,7 @@ def _timeline(
         found += derived.get((key, ordinal), ())
         if key[0] == TEXT:
             row = look.rows(key)[ordinal]
-            homes = [(TEXT, look.entry(call).entity.home) for call in row.calls or ()]
+            homes = [(TEXT, look.entries[call].entity.home) for call in row.calls or ()]
             found += [home for home in homes if home in told]
         for one in found:
             if one in told and one not in placed:

@@ -62,7 +62,7 @@ def reasoning_message_end(state: State, event: Any) -> State:
 def reasoning_encrypted_value(state: State, event: Any) -> State:
     """Attach the value and its type to what it names, whenever it comes; the last one wins."""
     subtype, name = event.subtype, event.entity_id
-    key = _target(state, subtype, name)
+    key = target(state, subtype, name)
     value = (event.encrypted_value, event.encrypted_value_type)
     if key is None:
         conversation = state.conversation
@@ -77,7 +77,7 @@ def reasoning_encrypted_value(state: State, event: Any) -> State:
     return update(state, key, entry._replace(entity=entity, last=state.position))
 
 
-def _target(state: State, subtype: str, name: str) -> Key | None:
+def target(state: State, subtype: str, name: str) -> Key | None:
     """Return what a value names: a call; of the messages under one id the reasoning first, then text, then a result."""
     if subtype == "tool-call":
         return (CALL, name) if find(state, (CALL, name)) else None
