@@ -1,10 +1,10 @@
 """A pure event-fold reducer for AG-UI: events in, the thread snapshot out.
 
-    from functools import reduce
-    from reducer import EMPTY, fold, project
+from functools import reduce
+from reducer import EMPTY, fold, project
 
-    state = reduce(fold, events, EMPTY)
-    print(project(state).messages)
+state = reduce(fold, events, EMPTY)
+print(project(state).messages)
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, State, at_r
 from reducer._text import append
 from reducer.errors import MalformedEvent
 
-
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
@@ -87,7 +86,7 @@ class Batch:
         owner = event.subagent_run_id
         if kind not in OPENS or not (owner is None or isinstance(owner, str)):
             return None
-        found = [one for those in waiting.values() if those for one in those.values() if one.owner == owner]
+        found = [one for those in waiting.values() for one in those.values() if one.owner == owner]
         if kind == "TOOL_CALL_START" and event.parent_message_id is not None:
             one = waiting[TEXT].get(event.parent_message_id)
             if one is not None and one.owner != owner:

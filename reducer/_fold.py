@@ -40,7 +40,7 @@ from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
 from reducer._frozen import freeze, to_wire
 from reducer._rules import RULES
-from reducer._run import with_session
+from reducer._run import current, with_session
 from reducer._short import SHORT, Short
 from reducer._state import CALL, REASONING, TEXT, State, at_rest
 from reducer._wire import admit, decode
@@ -267,7 +267,7 @@ def fold_strict(state: State, event: object) -> State:
 
 def finish(state: State) -> State:
     """Return `state` where the stream may end here; raise `TruncatedRun` inside a run (spec: basic/transports)."""
-    active = run.current(state)
+    active = current(state)
     if active is not None:
         raise TruncatedRun(active.run_id, state.position, run.still_open(state))
     return state
@@ -281,4 +281,4 @@ def seed(messages: Iterable[Any] = (), state: Any = None, thread_id: str | None 
     """
     event = decode({"type": "MESSAGES_SNAPSHOT", "messages": to_wire(list(messages))})
     seeded = with_session(State(), thread_id=thread_id, shared=freeze({} if state is None else state, ("state",)))
-    return append_unknown(_noted(seeded, event), event, event.messages)
+    return append_unknown(_noted(seeded, event), event.messages)

@@ -59,7 +59,7 @@ class Index(tuple[dict[Any, Any], ...], Generic[K, V]):
 
     def __new__(cls, layers: tuple[dict[Any, Any], ...] = ({},)) -> Index[K, V]:
         """Take over `layers`, which nobody may write to afterwards."""
-        return _new(cls, layers)
+        return _new(cls, layers)  # type: ignore[no-any-return]
 
     @classmethod
     def of(cls, entries: dict[K, V]) -> Index[K, V]:
@@ -79,12 +79,12 @@ class Index(tuple[dict[Any, Any], ...], Generic[K, V]):
         top = self[0].copy()
         top[key] = value
         if len(top) <= TOP:
-            return _new(Index, (top, *self[1:]))
+            return _new(Index, (top, *self[1:]))  # type: ignore[no-any-return]
         rest = 1
         while rest < len(self) and len(self[rest]) < FACTOR * len(top):
             top = {**self[rest], **top}
             rest += 1
-        return _new(Index, ({}, top, *self[rest:]))
+        return _new(Index, ({}, top, *self[rest:]))  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[K, V]:
         """Return all entries as one fresh dict, in no particular order."""

@@ -7,7 +7,7 @@ older one knows fewer outcomes, sources and types) is given as `decode` gives it
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeAlias, Union, get_args
+from typing import Any, TypeAlias, get_args
 
 from ag_ui.core import BaseEvent
 from ag_ui.core import Event as Known
@@ -17,7 +17,7 @@ from reducer._event import Event
 from reducer._wire import admit, decode
 from reducer.errors import MalformedEvent
 
-Replayed: TypeAlias = Union[BaseEvent, Event]
+Replayed: TypeAlias = BaseEvent | Event
 """An event as it is given out: an object of the installed SDK, or a decoded event where that SDK cannot say it."""
 
 

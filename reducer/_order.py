@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, at_rest
 
-
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
@@ -68,7 +67,7 @@ def occurrences(keys: Iterable[Key]) -> Iterator[tuple[Key, int]]:
         yield key, ordinal
 
 
-def merged_order(look: Conversed) -> list[Key]:
+def merged_order(look: Conversed) -> list[Key]:  # noqa: C901 - two orders, one pass each
     """Return the keys of the MERGED messages in order; a call that is a message of its own has a text key."""
     settled = look.settled
     tails: dict[Key | None, list[Key]] = {None: []}
@@ -101,11 +100,7 @@ def merged_order(look: Conversed) -> list[Key]:
             tails[last if owner is None or owner not in tails else owner].append(key)
         elif key not in tails:
             last, tails[key] = key, []
-    order = tails.pop(None)
-    for key, tail in tails.items():
-        order.append(key)  # type: ignore[arg-type]
-        order += tail
-    return order
+    return [key for head, tail in tails.items() for key in ([head, *tail] if head is not None else tail)]
 
 
 def _holder(look: Conversed, key: Key, position: int) -> Key | None:
@@ -161,7 +156,7 @@ def _joined(look: Conversed) -> list[Shown]:
         entry = entries[key]
         entity, kind = entry[0], key[0]
         lane, number = entity.owner, len(messages)
-        if kind == TEXT or kind == REASONING:
+        if kind in (TEXT, REASONING):
             if not entity.rows:
                 # The usual case, and the one to be quick about: a message of one row.
                 rope = entry[3]

@@ -107,7 +107,7 @@ Made = tuple[dict[str, Any], "str | None", tuple[int, int]]
 def _streamed(look: Conversed) -> Iterable[Made]:
     order = streamed_order(look)
     entries = look.entries
-    for (key, entry, rows, ordinal), name in zip(order, streamed_names(look, order)):
+    for (key, entry, rows, ordinal), name in zip(order, streamed_names(look, order), strict=True):
         entity, first, last, _ = entry
         if not rows:
             yield _whole(name, key, entry), entity.owner, (first, last)

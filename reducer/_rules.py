@@ -33,9 +33,7 @@ RULES: dict[str, Rule] = {
     "open-at-run-finish": Rule("RUN_FINISHED while something the run opened is still open.", True, LIFECYCLE),
     "run-id-mismatch": Rule("RUN_FINISHED names another run than the RUN_STARTED it closes.", True, "basic/run-input"),
     "thread-id-mismatch": Rule("A run boundary names another thread than the stream's.", True, "basic/run-input"),
-    "duplicate-interrupt-id": Rule(
-        "Two interrupts of one run share an id.", True, "basic/patterns/interrupt-resume"
-    ),
+    "duplicate-interrupt-id": Rule("Two interrupts of one run share an id.", True, "basic/patterns/interrupt-resume"),
     # Open, content, close.
     "text-already-open": Rule("A start for a text message that is open.", True, STREAMING),
     "text-not-open": Rule("Content or an end for a text message that is not open.", True, STREAMING),

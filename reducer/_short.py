@@ -11,9 +11,9 @@ a tuple (half the price of a named tuple's own constructor). `docs/explanation/c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Optional
+from typing import Any, TypeAlias
 
-from pyrsistent import pvector
+from pyrsistent import PVector, pvector
 
 from reducer._cases._entities import TOP, is_cut
 from reducer._index import SMALL, Index, assoc
@@ -36,10 +36,10 @@ from reducer._state import (
 )
 from reducer._text import SPAN, pack
 
-Short = Callable[[State, Any], Optional[State]]
+Short: TypeAlias = "Callable[[State, Any], State | None]"
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
-_NO_ROWS = pvector()
+_NO_ROWS: PVector[Row] = pvector()
 
 
 def content(kind: str, *, sdk: bool) -> Short:
@@ -171,7 +171,8 @@ def call(*, sdk: bool) -> Short:
 
     def open_call(state: State, event: Any) -> State | None:
         position, live, conversation, session, pen = state
-        name, tool, parent, tag = event.tool_call_id, event.tool_call_name, event.parent_message_id, event.subagent_run_id
+        name, tool, parent = event.tool_call_id, event.tool_call_name, event.parent_message_id
+        tag = event.subagent_run_id
         run, index = active(session.runs), conversation.index
         if (
             run is None
@@ -205,7 +206,8 @@ def call(*, sdk: bool) -> Short:
             return None
         if parent is not None and message.started and (message.tag != tag or message.run != runs):
             return None
-        rows, group, latest = message.rows, message.group, holder
+        rows, group = message.rows, message.group
+        latest: Key | None = holder
         if first >= 0 and first >= lane[0]:
             group = len(rows)
             rows = rows.append(_new(Row, (first, position, rope, pvector((key,)), position)))
@@ -324,10 +326,7 @@ def known(live: Mapping[Key, Entry], index: Index[Key, Entry], name: str) -> boo
     text, reasoning, activity, alias = (TEXT, name), (REASONING, name), (ACTIVITY, name), (RESULT, name)
     if text in live or reasoning in live:
         return True
-    for layer in index:
-        if text in layer or reasoning in layer or activity in layer or alias in layer:
-            return True
-    return False
+    return any(text in layer or reasoning in layer or activity in layer or alias in layer for layer in index)
 
 
 def moved(conversation: Conversation, key: Key, index: Any, owner: Any, lane: Lane, position: int) -> Conversation:
@@ -367,4 +366,4 @@ SHORT: dict[str, tuple[Callable[[bool], Short], tuple[str, ...]]] = {
     "TOOL_CALL_END": (lambda sdk: end(CALL, sdk=sdk), ("tool_call_id",)),
     "TOOL_CALL_RESULT": (lambda sdk: result(sdk=sdk), ("message_id", "tool_call_id", "content", "role")),
 }
-"""The types that have a short way: how to make it, and the fields that it reads besides `metadata` and `subagent_run_id`."""
+"""The types that have a short way: how to make it, and the fields it reads besides `metadata` and `subagent_run_id`."""

@@ -8,7 +8,7 @@ are the session. So a delta makes one small tuple, one copy of a small dict and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 from pyrsistent import PVector, pvector
@@ -23,7 +23,7 @@ TEXT, REASONING, CALL, RESULT, ACTIVITY = "text", "reasoning", "call", "result",
 Key = tuple[str, ...]
 """What an entity is known by: its kind and id; a result's message id and call id; an older call's id and position."""
 
-Owner = Union[str, None]
+Owner: TypeAlias = "str | None"
 """The subagent invocation that something belongs to; `None` is the parent agent."""
 
 
@@ -47,14 +47,15 @@ class Row(NamedTuple):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(self[:2])
 
 
 class Message(NamedTuple):
     """A text or reasoning message: what is established about it, and its rows but for the current one.
 
-    `owner` is whose it is, `tag` what continuations in the run number `run` have to agree with. `started` says that its text has
-    opened (a call alone may have created it), `spoken` that it has a content of its own, be it empty, `stated` that
+    `owner` is whose it is, `tag` what continuations in the run number `run` have to agree with. `started` says that its
+    text has opened (a call alone may have created it), `spoken` that it has a content of its own, be it empty, `stated` that
     a snapshot, an input or a stored thread brought it. `parts` is a content of parts, `group` the ordinal of the row
     that holds its latest calls.
     """
@@ -78,9 +79,11 @@ class Message(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A tool call. `home` is the message that holds it for the specification's consumer, `place` the message and
-    the ordinal of the row that shows it (`None`: arguments came, but no start yet). `echo` counts the characters of
-    stated arguments that the stream has repeated so far, `None` where it repeats nothing.
+    """A tool call.
+
+    `home` is the message that holds it for the specification's consumer, `place` the message and the ordinal of the row
+    that shows it (`None`: arguments came, but no start yet). `echo` counts the characters of stated arguments that the
+    stream has repeated so far, `None` where it repeats nothing.
     """
 
     id: str
@@ -126,12 +129,13 @@ class Activity(NamedTuple):
     run: int = 0
 
 
-Entity = Union[Message, Call, Result, Activity]
+Entity: TypeAlias = "Message | Call | Result | Activity"
 
 
 class Entry(NamedTuple):
-    """An entity with what is written now: a message's current row (`first` is -1 where it has none), a call's
-    arguments. `first` and `last` are event positions.
+    """An entity with what is written now: a message's current row, a call's arguments.
+
+    `first` and `last` are event positions; `first` is -1 where a message has no current row.
     """
 
     entity: Any
@@ -147,7 +151,8 @@ class Entry(NamedTuple):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(self[1:3])
 
 
 class Lane(NamedTuple):
@@ -185,7 +190,7 @@ class Streams:
 
 @attrs.frozen
 class Settled:
-    """The order that a messages snapshot left for the MERGED layout: `order` for the first `rows` rows, at `position`."""
+    """The order that a messages snapshot at `position` left for the MERGED layout: `order` for the first `rows` rows."""
 
     order: tuple[Key, ...]
     rows: int
@@ -200,7 +205,8 @@ class Conversation(NamedTuple):
     """
 
     timeline: PVector[Key] = pvector()
-    index: Index[Key, Entry] = Index()
+    # `index` hides a method of tuples that nobody calls on a record.
+    index: Index[Key, Entry] = Index()  # type: ignore[assignment]
     lanes: Mapping[Owner, Lane] = {}
     streams: Streams | None = None
     unclaimed: Mapping[Key, tuple[str, str | None]] = {}
@@ -310,14 +316,15 @@ class Session(NamedTuple):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(self.thread_id)
 
 
 Pen = tuple[str, str, Any, int, Rope]
 """Where the last event wrote: id, kind, entity, first position and rope of the current row of an open entity.
 
-A stream is mostly deltas for the entity that the last delta was for. They change the pen and nothing else; `live` has an
-older copy, and any other event puts the pen's row back there first (`at_rest`). Its last position is the last event's.
+A stream is mostly deltas for the entity that the last delta was for. They change the pen and nothing else; `live` has
+an older copy, and any other event puts the pen's row back there first (`at_rest`). Its last position is the last event's.
 """
 
 
@@ -340,7 +347,8 @@ class State(NamedTuple):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(self.position)
 
     def __repr__(self) -> str:
         runs = self.session.runs

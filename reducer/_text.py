@@ -9,9 +9,9 @@ be faster but would change behind the states that share it; `content + delta` is
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, TypeAlias
 
-Rope = Optional[tuple[str, Any, int]]
+Rope: TypeAlias = "tuple[str, Any, int] | None"
 """The last piece, the rope before it, the number of unpacked deltas at the end."""
 
 SPAN = 15

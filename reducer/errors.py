@@ -80,7 +80,7 @@ class TruncatedRun(ReducerError):
 
     _facts = ("run_id", "position", "open")
 
-    def __init__(self, run_id: str | None, position: int, open: tuple[str, ...] = ()) -> None:
+    def __init__(self, run_id: str | None, position: int, open: tuple[str, ...] = ()) -> None:  # noqa: A002 - the fact's name
         super().__init__(run_id, position, open)
         self.run_id = run_id
         self.position = position

@@ -235,7 +235,7 @@ class Model:
             }
         )
         echo = event.get("input", {})
-        shown = {message["id"] for message in self.streamed_messages()}
+        shown = {shown.id for shown in self.streamed() if shown.id != shown.rows[0].entity.id}
         for message in map(without_nulls, echo.get("messages", ())):
             self.echo(message, shown)
         if echo.get("state") is not None:
@@ -372,8 +372,6 @@ class Model:
 
     def create(self, entity: Entity) -> Entity:
         """Let an entity come to be: at the end in MERGED, with the encrypted value that has waited for it."""
-        if any(other.id == entity.id and other.kind != entity.kind for other in self.entities):
-            self.anomaly("shared-id")
         entity.run = self.runs[-1] if self.runs else None
         self.entities.append(entity)
         if entity not in self.merged:
@@ -386,6 +384,8 @@ class Model:
         return entity
 
     def add_row(self, entity: Entity, **what: Any) -> Row:
+        if not entity.rows and any(other.id == entity.id and other.kind != entity.kind for other in self.entities):
+            self.anomaly("shared-id")
         row = Row(entity, **what)
         entity.rows.append(row)
         self.timeline.append(row)
@@ -937,7 +937,7 @@ class Model:
         return entity.kind == "reasoning" and "reasoning" not in roles
 
     def echo(self, message: Wire, shown: set[str]) -> None:
-        """A message of the echoed input is news where nobody has it, and its id is none that a reader has seen."""
+        """A message of the echoed input is news unless it is known, or is the continuation that shows under its id."""
         kind, name = kind_of(message), message["id"]
         known = self.find_result(name, message["toolCallId"]) if kind == "result" else self.find(kind, name)
         if known or name in shown:

@@ -193,5 +193,3 @@ def close_all(state: State) -> State:
         index = index.put(key, entry)
     conversation = state.conversation._replace(index=index, streams=None)
     return State(state.position, {}, conversation, state.session)
-
-

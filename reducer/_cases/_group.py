@@ -24,11 +24,11 @@ def place(
     `tag` is what its continuations have to agree with.
     """
     name, now = key[1], state.position
-    if not isinstance(name, str) or not isinstance(tool, str):
+    if not all(isinstance(text, str) for text in (name, tool)):
         raise TypeError("a call's id and name are strings")
     state, home, owner = _home(state, event, name, parent)
     lane = state.conversation.lanes.get(owner) or TOP
-    before, target = state, _target(state, lane, name, home, parent)
+    before, target = state, _target(state, lane, home, parent)
     state = State(now, state.live, cut(state, owner, CALL), state.session)
     if shell is None:
         call = Call(name, tool, home, owner, owner, len(state.session.runs))
@@ -70,7 +70,7 @@ def _home(state: State, event: Any, name: str, parent: str | None) -> tuple[Stat
     return flag(state, event, "parent-not-assistant", repr(parent)), name, tag
 
 
-def _target(state: State, lane: Lane, name: str, home: str, parent: str | None) -> Key:
+def _target(state: State, lane: Lane, home: str, parent: str | None) -> Key:
     """Return the message whose row shows the call."""
     if parent is None and lane.latest is not None:
         latest = find(state, lane.latest)

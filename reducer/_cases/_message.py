@@ -25,7 +25,9 @@ from reducer._cases._entities import (
 from reducer._state import Entry, Key, Message, Owner, State
 
 
-def create(state: State, event: Any, key: Key, *, role: str, name: str | None = None, owner: Owner) -> tuple[State, Entry]:
+def create(
+    state: State, event: Any, key: Key, *, role: str, name: str | None = None, owner: Owner
+) -> tuple[State, Entry]:
     """Make the message `key`, not open yet and without rows."""
     kind, identity = key[0], key[1]
     if not isinstance(identity, str):

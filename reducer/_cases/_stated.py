@@ -124,8 +124,8 @@ def index_results(entities: dict[Key, Entry]) -> None:
     """Let results be found by their message id too, in a fresh dict of entities."""
     for key in [key for key in entities if key[0] == RESULT and len(key) == 2]:
         del entities[key]
-    for key in [key for key in entities if key[0] == RESULT]:
-        entry = entities[key]
+    results = [(key, entry) for key, entry in entities.items() if key[0] == RESULT]
+    for key, entry in results:
         entities.setdefault(key[:2], Entry(key, entry.first, entry.first))
 
 

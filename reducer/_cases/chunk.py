@@ -93,9 +93,7 @@ def _chunk(
 def _remember(state: State, lane: Owner, stream: Stream) -> State:
     streams, kind = state.conversation.streams or NONE, stream.key[0]
     held = assoc(streams.kinds.get(kind, {}), stream.key, lane)
-    streams = Streams(
-        assoc(streams.lanes, lane, stream), {**streams.kinds, kind: held}, {**streams.recent, kind: lane}
-    )
+    streams = Streams(assoc(streams.lanes, lane, stream), {**streams.kinds, kind: held}, {**streams.recent, kind: lane})
     conversation = state.conversation._replace(streams=streams)
     return State(state.position, state.live, conversation, state.session)
 

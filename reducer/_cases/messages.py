@@ -88,7 +88,7 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
     index_results(entities)
     live: dict[Key, Entry] = {}
     for key, entry in state.live.items():
-        live[key] = entities.pop(key, None) or _emptied(entry)
+        live[key] = entities.pop(key) if key in entities else _emptied(entry)
     now = state.position
     conversation = state.conversation._replace(
         timeline=pvector(timeline),
@@ -133,8 +133,7 @@ def _instead(state: State, order: list[Key], told: dict[Key, Any], before: dict[
             run, role = entry.entity.run, told[successor]["role"]
             if run > 0 and runs[run - 1].status == "truncated" and role == entry.entity.role:
                 instead[key] = successor
-                key = successor
-        last = key
+        last = instead.get(key, key)
     return instead
 
 
@@ -144,7 +143,7 @@ def _timeline(
     """Return the rows that are left: one for each restated message, all rows of what survives."""
     shown = streamed_order(look)
     derived: dict[tuple[Key, int], list[Key]] = {}
-    for message, name in zip(shown, streamed_names(look, shown)):
+    for message, name in zip(shown, streamed_names(look, shown), strict=True):
         key: Key = (message.key[0], name, *message.key[2:])
         # What a server read off the STREAMED layout comes back under the ids that were made there.
         if key != message.key and key in told:
@@ -183,7 +182,7 @@ def _is_home(state: State, key: Key) -> bool:
     return call is not None and call.entity.place is not None and call.entity.home == key[1]
 
 
-def append_unknown(state: State, event: Any, messages: Iterable[Any]) -> State:
+def append_unknown(state: State, messages: Iterable[Any]) -> State:
     """Append the messages that the thread does not hold yet, under their own ids or those that it shows them under."""
     fresh: dict[Key, Any] = {}
     ids = {key[1] for key in state.conversation.index.to_dict()} | {key[1] for key in state.live}
@@ -197,7 +196,8 @@ def append_unknown(state: State, event: Any, messages: Iterable[Any]) -> State:
         look = Conversed(state)
         shown = streamed_order(look)
         derived = {
-            (message.key[0], name, *message.key[2:]) for message, name in zip(shown, streamed_names(look, shown))
+            (message.key[0], name, *message.key[2:])
+            for message, name in zip(shown, streamed_names(look, shown), strict=True)
         }
         fresh = {key: message for key, message in fresh.items() if key not in derived}
     entities: dict[Key, Entry] = {}

@@ -51,9 +51,9 @@ def _judge_version(state: State, event: Any) -> State:
     if declared is None:
         return state
     parts = declared.split(".")
-    if len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        if (int(parts[0]), int(parts[1])) <= SPEAKS:
-            return state
+    readable = len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
+    if readable and (int(parts[0]), int(parts[1])) <= SPEAKS:
+        return state
     return flag(state, event, "protocol-version", repr(declared))
 
 
@@ -61,7 +61,7 @@ def _echoed(state: State, event: Any, told: Any) -> State:
     """Take over what the input says: unknown messages, the starting state, the interrupts that are answered."""
     if "state" in told:
         state = with_session(state, shared=freeze(told["state"], ("input", "state")))
-    state = _owned(append_unknown(state, event, told.get("messages") or ()), told.get("messages") or ())
+    state = _owned(append_unknown(state, told.get("messages") or ()), told.get("messages") or ())
     for entry in told.get("resume") or ():
         answered, interrupts = entry.get("interruptId"), state.session.interrupts
         left = [interrupt for interrupt in interrupts if interrupt.get("id") != answered]
@@ -114,7 +114,8 @@ def _interrupts(state: State, event: Any, kind: str, outcome: Any, *, echoed: bo
     if kind != "interrupt":
         return state
     raised: dict[str, Object] = {}
-    for interrupt in freeze(outcome.get("interrupts") or [], ("outcome", "interrupts")):  # type: ignore[union-attr]
+    told: Any = freeze(outcome.get("interrupts") or [], ("outcome", "interrupts"))
+    for interrupt in told:
         name = interrupt.get("id")
         if name in raised:
             state = flag(state, event, "duplicate-interrupt-id", repr(name))
