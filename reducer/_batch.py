@@ -86,7 +86,7 @@ class Batch:
         owner = event.subagent_run_id
         if kind not in OPENS or not (owner is None or isinstance(owner, str)):
             return None
-        found = [one for those in waiting.values() for one in those.values() if one.owner == owner]
+        found = [other for those in waiting.values() for other in those.values() if other.owner == owner]
         if kind == "TOOL_CALL_START" and event.parent_message_id is not None:
             one = waiting[TEXT].get(event.parent_message_id)
             if one is not None and one.owner != owner:
@@ -99,7 +99,7 @@ OPENS = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_S
 ENDS = {"TEXT_MESSAGE_END": TEXT, "REASONING_MESSAGE_END": REASONING, "TOOL_CALL_END": CALL}
 
 
-def _joined(deltas: list[str]) -> str:
+def _joined(deltas: list[Any]) -> str:
     try:
         return "".join(deltas)
     except TypeError:

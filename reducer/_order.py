@@ -81,6 +81,7 @@ def merged_order(look: Conversed) -> list[Key]:  # noqa: C901 - two orders, one 
     since = settled.rows if settled else 0
     after = settled.position if settled else -1
     met: list[tuple[int, Key]] = []
+    homes: dict[str, list[tuple[int, Key]]] = {}
     for number, (key, ordinal) in enumerate(occurrences(look.timeline)):
         if key[0] in (TEXT, REASONING):
             row = look.rows(key)[ordinal]
@@ -89,6 +90,7 @@ def merged_order(look: Conversed) -> list[Key]:  # noqa: C901 - two orders, one 
             for call in row.calls or ():
                 entry = look.entries[call]
                 own: Key = (TEXT, entry.entity.home)
+                homes.setdefault(call[1], []).append((entry.first, own))
                 if own != key[:2] and entry.first > after:
                     met.append((entry.first, own))
         elif number >= since:
@@ -96,21 +98,16 @@ def merged_order(look: Conversed) -> list[Key]:  # noqa: C901 - two orders, one 
     met.sort(key=lambda pair: pair[0])
     for position, key in met:
         if key[0] == RESULT:
-            owner = _holder(look, key, position)
+            owner = None if look.entries[key].entity.stated else _holder(homes.get(key[2], ()), position)
             tails[last if owner is None or owner not in tails else owner].append(key)
         elif key not in tails:
             last, tails[key] = key, []
     return [key for head, tail in tails.items() for key in ([head, *tail] if head is not None else tail)]
 
 
-def _holder(look: Conversed, key: Key, position: int) -> Key | None:
-    """Return the message that held the result's call when the result came."""
-    if look.entries[key].entity.stated:
-        return None
-    call = look.entries.get((CALL, key[2]))
-    if call is None or call.entity.place is None or call.first > position:
-        return None
-    return (TEXT, call.entity.home)
+def _holder(homes: Iterable[tuple[int, Key]], position: int) -> Key | None:
+    """Return the message that held a result's call when the result came; of calls that reuse an id the latest then."""
+    return max((home for home in homes if home[0] <= position), default=(-1, None))[1]
 
 
 def streamed_order(look: Conversed) -> list[Shown]:

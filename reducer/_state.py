@@ -55,8 +55,8 @@ class Message(NamedTuple):
     """A text or reasoning message: what is established about it, and its rows but for the current one.
 
     `owner` is whose it is, `tag` what continuations in the run number `run` have to agree with. `started` says that its
-    text has opened (a call alone may have created it), `spoken` that it has a content of its own, be it empty, `stated` that
-    a snapshot, an input or a stored thread brought it. `parts` is a content of parts, `group` the ordinal of the row
+    text has opened (a call alone may have created it), `spoken` that it has a content of its own, be it empty,
+    `stated` that a snapshot, an input or a stored thread brought it. `parts` is a content of parts, `group` the ordinal of the row
     that holds its latest calls.
     """
 
@@ -190,7 +190,7 @@ class Streams:
 
 @attrs.frozen
 class Settled:
-    """The order that a messages snapshot at `position` left for the MERGED layout: `order` for the first `rows` rows."""
+    """The order that a messages snapshot at `position` left for the MERGED layout, of the first `rows` rows."""
 
     order: tuple[Key, ...]
     rows: int
@@ -324,7 +324,8 @@ Pen = tuple[str, str, Any, int, Rope]
 """Where the last event wrote: id, kind, entity, first position and rope of the current row of an open entity.
 
 A stream is mostly deltas for the entity that the last delta was for. They change the pen and nothing else; `live` has
-an older copy, and any other event puts the pen's row back there first (`at_rest`). Its last position is the last event's.
+an older copy, and any other event puts the pen's row back there first (`at_rest`). The row's last position is that of
+the last event.
 """
 
 

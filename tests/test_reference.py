@@ -18,7 +18,7 @@ STREAMS = 2_500
 
 def _plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Leave out what is empty and may as well be absent: a list of no calls, metadata without keys."""
-    empty = {"toolCalls": [], "metadata": {}}
+    empty: dict[str, Any] = {"toolCalls": [], "metadata": {}}
     return [
         {name: value for name, value in message.items() if name not in empty or value != empty[name]}
         for message in messages

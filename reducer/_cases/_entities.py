@@ -109,7 +109,7 @@ def flag_owner(state: State, event: Any, what: str, owner: Owner) -> State:
 
 
 def cut(state: State, owner: Owner, kind: str) -> Conversation:
-    """An entity of `kind` opens in the lane of `owner`: rows of other kinds there stop being current (see the table)."""
+    """An entity of `kind` opens in the lane of `owner`: rows of other kinds there stop being current."""
     conversation, now = state.conversation, state.position
     lane = conversation.lanes.get(owner) or TOP
     if kind == TEXT:

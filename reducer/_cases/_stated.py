@@ -125,8 +125,8 @@ def index_results(entities: dict[Key, Entry]) -> None:
     for key in [key for key in entities if key[0] == RESULT and len(key) == 2]:
         del entities[key]
     results = [(key, entry) for key, entry in entities.items() if key[0] == RESULT]
-    for key, entry in results:
-        entities.setdefault(key[:2], Entry(key, entry.first, entry.first))
+    for result, entry in results:
+        entities.setdefault(result[:2], Entry(result, entry.first, entry.first))
 
 
 def settle(state: State) -> State:
