@@ -76,8 +76,11 @@ class Index(tuple[dict[Any, Any], ...], Generic[K, V]):
 
     def put(self, key: K, value: V | None) -> Index[K, V]:
         """Return an index that holds `value` under `key`; `None` removes the key."""
-        top = self[0].copy()
-        top[key] = value
+        return self.put_all({key: value})
+
+    def put_all(self, entries: dict[K, V | None]) -> Index[K, V]:
+        """Return an index that holds `entries` too; `None` removes a key."""
+        top = self[0] | entries
         if len(top) <= TOP:
             return _new(Index, (top, *self[1:]))  # type: ignore[no-any-return]
         rest = 1

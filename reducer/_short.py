@@ -48,16 +48,17 @@ def content(kind: str, *, sdk: bool) -> Short:
 
     def append(state: State, event: Any) -> State | None:
         position, live, conversation, session, pen = state
-        name, delta, tag = event.tool_call_id if is_call else event.message_id, event.delta, event.subagent_run_id
+        name = event.tool_call_id if is_call else event.message_id
+        delta = event.delta
         if (
             event.metadata is not None
-            or delta.__class__ is not str
             or (event.__pydantic_extra__ if sdk else event.notes)
+            or delta.__class__ is not str
         ):
             return None
-        if pen is not None and pen[0] == name and pen[1] is kind:
-            entity, first, rope = pen[2], pen[3], pen[4]
-        else:
+        if pen is not None:
+            written, form, entity, first, rope = pen
+        if pen is None or written != name or form is not kind:
             entry = live.get((kind, name))
             if (
                 entry is None
@@ -67,8 +68,9 @@ def content(kind: str, *, sdk: bool) -> Short:
             ):
                 return None
             if pen is not None:
-                live = assoc(live, (pen[1], pen[0]), _new(Entry, (pen[2], pen[3], position - 1, pen[4])))
+                live = assoc(live, (form, written), _new(Entry, (entity, first, position - 1, rope)))
             entity, first, _, rope = entry
+        tag = event.subagent_run_id
         if tag is not None and tag != entity.tag:
             return None
         if delta:
@@ -79,8 +81,7 @@ def content(kind: str, *, sdk: bool) -> Short:
                 rope = (delta, rope, rope[2] + 1)
             else:
                 rope = pack(rope, delta)
-        pen = (name, kind, entity, first, rope)
-        return _new(State, (position + 1, live, conversation, session, pen))  # type: ignore[no-any-return]
+        return _new(State, (position + 1, live, conversation, session, (name, kind, entity, first, rope)))  # type: ignore[no-any-return]
 
     return append
 
@@ -159,7 +160,7 @@ def end(kind: str, *, sdk: bool) -> Short:
         if (tag is not None and tag != entity.tag) or (is_call and entity.echo is not None):
             return None
         timeline, index, lanes, _, unclaimed, settled, opened = conversation
-        index = index.put(key, _new(Entry, (entity, first, position, rope)))
+        index = index.put_all({key: _new(Entry, (entity, first, position, rope))})
         conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, opened))
         return _new(State, (position + 1, live, conversation, session, None))  # type: ignore[no-any-return]
 
@@ -265,10 +266,12 @@ def result(*, sdk: bool) -> Short:
         entity = (name, answers, tag, said, None, False, None, None, None, tag, len(session.runs))
         called = answered[0]
         called = _new(Call, (*called[:7], True, *called[8:]))
-        index = (
-            index.put(key, _new(Entry, (_new(Result, entity), position, position, None)))
-            .put(key[:2], _new(Entry, (key, position, position, None)))
-            .put(call_key, _new(Entry, (called, *answered[1:])))
+        index = index.put_all(
+            {
+                key: _new(Entry, (_new(Result, entity), position, position, None)),
+                key[:2]: _new(Entry, (key, position, position, None)),
+                call_key: _new(Entry, (called, *answered[1:])),
+            }
         )
         lane = _new(Lane, (position, position, position, None))
         conversation = moved(conversation, key, index, tag, lane, position)

@@ -81,6 +81,8 @@ class Entity:
     call: Call | None = None
     """The call that a result answers; several may have had its id."""
     error: str | None = None
+    twin: bool = False
+    """A text whose id another text has, which only stated messages of another role and their calls can bring about."""
     run: Wire | None = None
     """The run in which it came to be."""
 
@@ -117,6 +119,8 @@ class Call:
     """Whether any event of its own has come, rather than only a message that states it."""
     held: str | None = None
     """Streamed arguments of a stated call that so far repeat the stated ones."""
+    owner: str | None = None
+    """Of a shell: who sent its arguments."""
 
 
 @dataclass(eq=False)
@@ -376,7 +380,6 @@ class Model:
         self.entities.append(entity)
         if entity not in self.merged:
             self.merged.append(entity)
-        self.openers[entity.kind, entity.id] = entity.owner
         if entity.kind != "activity":
             value = self.kept.pop(("message", entity.id), None)
             if value is not None and entity.value is None:
@@ -412,6 +415,7 @@ class Model:
         """A text or a reasoning message opens: it cuts, and has a row before it has content."""
         self.cut(entity.owner, *(("reasoning", "group") if entity.kind == "text" else ("text",)))
         entity.begun = True
+        self.openers.setdefault((entity.kind, entity.id), entity.owner)
         self.add_row(entity, takes_text=True)
 
     # ----------------------------------------- text and reasoning (spec: basic/patterns/streaming, events/text-messages)
@@ -534,8 +538,7 @@ class Model:
         return any(entity.call is call for entity in self.entities)
 
     def check_call_owner(self, call: Call, tag: str | None) -> None:
-        if call.row is not None:
-            self.check_owner("call", call.id, call.row.entity.owner, tag)
+        self.check_owner("call", call.id, call.row.entity.owner if call.row else call.owner, tag)
 
     def start_call(self, name: str, tool: str, parent: str | None, tag: str | None, metadata: Wire | None) -> None:
         call = self.find_call(name)
@@ -553,6 +556,9 @@ class Model:
             self.calls.append(call)
             self.claim_call_value(call)
         if call.row is not None:
+            holder = None if parent is None else self.find("text", parent, "assistant")
+            if tag is None and holder is not None and holder.owner != call.row.entity.owner:
+                self.anomaly("attribution-mismatch")  # untagged, it inherits its parent's owner
             if call.open:
                 self.anomaly("call-already-open")
                 self.check_call_owner(call, tag)
@@ -562,11 +568,11 @@ class Model:
                 call.name = tool
                 if not call.streamed:
                     call.held = ""
-        elif call.home is not None:
-            self.anomaly("call-already-open")  # dropped by a snapshot, and still open
         else:
             if call.open:
-                self.anomaly("call-already-open")  # by arguments that came before any start
+                # By arguments that came before any start, or by a start before a snapshot that dropped it.
+                self.anomaly("call-already-open")
+                self.check_call_owner(call, tag)
             call.name, call.parent = tool, parent
             self.place(call, tag)
         call.open = call.streamed = True
@@ -592,7 +598,8 @@ class Model:
         else:
             home = self.find("text", call.id, "assistant")
             if home is None:
-                home = self.create(Entity("text", call.id, "assistant", None, tag))
+                taken = self.find("text", call.id) is not None
+                home = self.create(Entity("text", call.id, "assistant", None, tag, twin=taken))
             if parent is None:
                 current = (row for row in reversed(self.groups) if row.takes_calls and row.entity.owner == tag)
                 row = next(current, None)
@@ -621,7 +628,7 @@ class Model:
         if call is None or not call.open:
             self.anomaly("call-not-open")
         if call is None:
-            call = Call(name)  # a shell, which a later start claims
+            call = Call(name, owner=tag)  # a shell, which a later start claims
             self.calls.append(call)
             self.claim_call_value(call)
         elif call.row is None and call.home is not None:
@@ -851,6 +858,8 @@ class Model:
             messages[message["role"], message["id"], message.get("toolCallId", "")] = message
         held = self.held_copies(list(messages.values()))
         pairs = [(entity or stub_of(message), message) for message, entity in zip(messages.values(), held)]
+        for index, (entity, message) in enumerate(pairs):
+            entity.twin = is_twin(message, [earlier for _, earlier in pairs[:index]])
         restated = [entity for entity, _ in pairs if entity in held]
         new = [entity for entity, _ in pairs if entity not in held]
         roles = {message["role"] for message in messages.values()}
@@ -877,7 +886,7 @@ class Model:
                 entity.rows[0].takes_text = entity.rows[0].takes_calls = False
             if entity.rows[0] not in timeline:
                 timeline += entity.rows
-        self.timeline = timeline
+        self.timeline, self.groups = timeline, [row for row in self.groups if row in timeline]
 
         # What is absent goes; what was open then stays open, with nothing to show.
         gone = [entity for entity in self.entities if entity.open and entity not in kept + restated]
@@ -902,14 +911,16 @@ class Model:
         self.bind_results([entity for entity, _ in pairs])
 
     def held_copies(self, messages: list[Wire]) -> list[Entity | None]:
-        """What each stated message restates: its kind and id, best with the same role or call, which else change."""
+        """What each stated message restates: its kind and id. The second text of an id is told apart by its role."""
         copies: list[Entity | None] = [None] * len(messages)
-        for exactly in (True, False):
+        for any_call in (False, True):
             for index, message in enumerate(messages):
+                twin = is_twin(message, messages[:index])
                 for entity in self.entities:
-                    same = (entity.kind, entity.id) == (kind_of(message), message["id"])
-                    said = (entity.role, entity.call_id) == (message["role"], message.get("toolCallId", ""))
-                    if same and entity not in copies and (said or not exactly):
+                    same = (entity.kind, entity.id, entity.twin) == (kind_of(message), message["id"], twin)
+                    same = same and (not twin or entity.role == message["role"])
+                    same = same and (any_call or entity.call_id == message.get("toolCallId", ""))
+                    if same and entity not in copies:
                         copies[index] = copies[index] or entity
         return copies
 
@@ -1033,8 +1044,8 @@ class Model:
             same = [other for other in names if other.id == entity.id]
             if same:
                 label = entity.call_id if entity.kind == "result" else entity.kind
-                if entity.kind == "text" and any(other.kind == "text" for other in same):
-                    label = entity.role  # texts that stated messages tell apart by their roles alone
+                if entity.twin:
+                    label = entity.role
                 name = f"{entity.id}#{label}"
                 while name in real or name in names.values():
                     name += "'"
@@ -1179,6 +1190,11 @@ class Model:
 def kind_of(message: Wire) -> str:
     """The kind of a stated message."""
     return {"reasoning": "reasoning", "activity": "activity", "tool": "result"}.get(message["role"], "text")
+
+
+def is_twin(message: Wire, earlier: list[Wire]) -> bool:
+    """Whether a stated message is the second text of its id."""
+    return kind_of(message) == "text" and any(kind_of(one) == "text" and one["id"] == message["id"] for one in earlier)
 
 
 def stub_of(message: Wire) -> Entity:

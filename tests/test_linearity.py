@@ -111,16 +111,16 @@ class TestLinearity:
     def test_copied_entries(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Mappings copy a bounded number of entries for each event, at any size of the thread."""
         copied = 0
-        put = indexing.Index.put
+        put_all = indexing.Index.put_all
 
-        def counting(self: Any, key: Any, value: Any) -> Any:
+        def counting(self: Any, entries: Any) -> Any:
             nonlocal copied
-            after = put(self, key, value)
+            after = put_all(self, entries)
             old = {id(layer) for layer in self}
             copied += sum(len(layer) for layer in after if id(layer) not in old)
             return after
 
-        monkeypatch.setattr(indexing.Index, "put", counting)
+        monkeypatch.setattr(indexing.Index, "put_all", counting)
         figures = []
         for turns in (200, 4_000):
             copied = 0

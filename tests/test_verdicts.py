@@ -7,7 +7,6 @@ The list is short, each entry cites the page of the specification that decides a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,12 +43,12 @@ class Disagreement(NamedTuple):
     example: Stream
     """A stream that shows it."""
     shared: bool = False
-    """Whether entities of different kinds share an id."""
+    """Whether messages of different kinds have had the id."""
 
-    def explains(self, *, refused: bool, recorded: set[str], before: Collection[str]) -> bool:
-        """Say whether this is it, by who refuses, by what the fold records of the event and by what it did before."""
+    def explains(self, *, refused: bool, recorded: set[str], shared: bool) -> bool:
+        """Say whether this is it, by who refuses, what the fold records of the event, and what has had its id."""
         about = not self.rules or not recorded.isdisjoint(self.rules)
-        return self.refused == refused and about and (not self.shared or "shared-id" in before)
+        return self.refused == refused and about and (shared or not self.shared)
 
 
 RUN = {"threadId": "t", "runId": "r"}
@@ -191,6 +190,27 @@ def refused_by_reference_at(stream: Stream, outcome: Outcome) -> int | None:
     return len(stream) if stream and not outcome.valid else None
 
 
+KINDS = {"TEXT_MESSAGE": "text", "REASONING": "reasoning", "ACTIVITY": "activity", "TOOL_CALL_RESULT": "tool"}
+ROLES = {"reasoning": "reasoning", "activity": "activity", "tool": "tool"}
+
+
+def is_shared(stream: Stream) -> bool:
+    """Say whether messages of different kinds, dropped ones included, have had an id that the last event is about."""
+    kinds: dict[str, set[str]] = {}
+    for event in stream:
+        for beginning, kind in KINDS.items():
+            if event["type"].startswith(beginning) and "messageId" in event:
+                kinds.setdefault(event["messageId"], set()).add(kind)
+        for message in event.get("messages") or event.get("input", {}).get("messages", ()):
+            kinds.setdefault(message["id"], set()).add(ROLES.get(message["role"], "text"))
+    # Any event may end a chunk stream, whose end is judged then.
+    about = [stream[-1], *(event for event in stream if event["type"].endswith("_CHUNK"))]
+    names = [
+        event[field] for event in about for field in ("messageId", "entityId", "parentMessageId") if field in event
+    ]
+    return any(len(kinds.get(name, ())) > 1 for name in names)
+
+
 def explained(stream: Stream, ours: int | None, theirs: int | None) -> Disagreement | None:
     """Return the entry of the list that is about where the verdicts part."""
     first = min(position for position in (ours, theirs) if position is not None)
@@ -200,7 +220,7 @@ def explained(stream: Stream, ours: int | None, theirs: int | None) -> Disagreem
         return None
     recorded = {one.code for one in state.session.anomalies.latest if one.position == first}
     for entry in DISAGREEMENTS:
-        if entry.explains(refused=first == ours, recorded=recorded, before=state.session.anomalies.counts):
+        if entry.explains(refused=first == ours, recorded=recorded, shared=is_shared(stream[: first + 1])):
             return entry
     return None
 

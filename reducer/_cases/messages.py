@@ -103,9 +103,10 @@ def _remembered(state: State, before: dict[Key, Entry]) -> State:
     run = current(state)
     if run is None:
         return state
-    gone = {key[:2]: entry.entity for key, entry in before.items() if key[0] != RESULT and find(state, key) is None}
-    known = {key: on_record(state, key, entity) for key, entity in gone.items()}
-    owners = {key: owner[0] for key, owner in known.items() if owner is not None}
+    here = len(state.session.runs)
+    known = [(key, entry.entity) for key, entry in before.items() if key[0] != RESULT and entry.entity.run == here]
+    gone = {key[:2]: on_record(state, key, entity) for key, entity in known if find(state, key) is None}
+    owners = {key: owner[0] for key, owner in gone.items() if owner is not None}
     return amend(state, owners={**run.owners, **owners}) if owners else state
 
 

@@ -49,7 +49,7 @@ _seal = st.builds(Sealed, _gap)
 @lru_cache(maxsize=64)
 def runs(has: Features) -> st.SearchStrategy[list[RunRecipe]]:
     """Draw the runs of a stream."""
-    withs = [With("ending", Ending.SUCCESS)]
+    withs = [With("ending", Ending.SUCCESS)] * 2
     if has.interrupts:
         withs += [With("ending", Ending.CANCELLED), *[With("ending", Ending.INTERRUPT)] * 3, With("bound", False)]
     if has.errors:
@@ -82,28 +82,30 @@ def lanes(has: Features) -> st.SearchStrategy[list[LaneRecipe]]:
 
 
 def _strands(has: Features) -> tuple[list[Drawn], list[Drawn]]:
-    """Give a strategy for each kind of strand, the simplest first; then those that have most to do with each other."""
+    """Give strategies for the strands that have most to do with each other, and for all; the cheapest first."""
     talk: list[Drawn] = []
     if has.text:
         talk += [_text(has)] * 3
     if has.tools:
-        talk += [_call(has)] * 5 + [st.builds(Late, _place, _content)]
-    strands = [*talk]
-    if has.reasoning:
-        strands += [_reasoning(has)] * 4
+        talk += [_call(has)] * 5
+    late = [st.builds(Late, _place, _content)] * has.tools
+    strands: list[Drawn] = []
     if has.steps:
         strands.append(st.builds(Phase, _place, _gap))
     if has.state:
         strands += [_named("state", st.builds(Alone, _place, st.sampled_from(material.STATE_EVENTS)))] * 2
-    if has.activities:
-        strands += [_activity(has)] * 2
     if has.passthrough:
         passed = [one for one in material.PASSED_EVENTS if has.metadata or "rawEvent" not in one]
         strands.append(_named("passed", st.builds(Alone, _place, st.sampled_from(passed))))
+    strands += [*late, *talk]
+    if has.reasoning:
+        strands += [_reasoning(has)] * 4
     if has.snapshots:
         withs = st.lists(st.sampled_from(_RESTATEMENTS), max_size=6)
         strands += [_named("restated", st.builds(Restated, _place, withs))] * 3
-    return strands, talk
+    if has.activities:
+        strands += [_activity(has)] * 2
+    return [*late, *talk], strands
 
 
 _RESTATEMENTS = (
@@ -142,23 +144,24 @@ def _named(name: str, strategy: Drawn) -> Drawn:
 def _streaming(
     has: Features, kind: str, texts: Sequence[str], ways: Sequence[dict[str, Any]], says: Sequence[Drawn] = ()
 ) -> Drawn:
-    """Draw something that streams; `ways` are what is often special about it, beside the spelling and the pace."""
+    """Draw something that streams; `ways` are what is often special about it, beside the spelling."""
     looks = [look for look in _LOOKS if has.metadata or look == Look(form=look.form)]
     deltas = (*texts, material.SPLIT, material.SPLIT) if has.surrogates else texts
     delta = st.builds(Delta, _gap, st.sampled_from(deltas), st.sampled_from(looks))
     spellings = [{}, {}, {"chunked": True}] if has.chunks else [{}]
-    paces = [{}, {"stagger": 1}, {"stagger": 1}]
-    manners = [Manner(**spelling, **pace, **way) for way in ways for pace in paces for spelling in spellings]
-    special = [With("metadata", pair) for pair in material.METADATA_PAIRS] * has.metadata
+    manners = [Manner(**spelling, **way) for way in ways for spelling in spellings]
+    special = [With("stagger", 1)] * 5
+    special += [With("metadata", pair) for pair in material.METADATA_PAIRS] * has.metadata
     special += [With("early", True)] * 6 * has.early_values
     if kind == "text":
         special += [With("speaker", speaker) for speaker in material.SPEAKERS] + [With("shared", 1)] * 6 * has.shared_ids
     if kind == "call":
         special += [With("foreign", True)] * 4 * has.foreign_results
         special += [With("shared", 1), With("shared", 2)] * 2 * has.shared_ids
-    extra = [*says, *[st.sampled_from(special)] * bool(special), *[_seal] * has.values, st.builds(End, _late)]
-    says = st.lists(st.one_of(*[delta] * 5, *extra), max_size=6)
-    return _named(kind, st.builds(Streaming, st.just(kind), _place, st.sampled_from(manners), says))
+    # The cheapest first: examples shrink from what takes more choices to what takes fewer, not the other way.
+    kinds = [st.builds(End, _late), *[st.sampled_from(special)] * 2, *[_seal] * has.values, *says, *[delta] * 5]
+    listed = st.lists(st.one_of(*kinds), max_size=6)
+    return _named(kind, st.builds(Streaming, st.just(kind), _place, st.sampled_from(manners), listed))
 
 
 def _text(has: Features) -> Drawn:

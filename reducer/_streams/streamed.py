@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from .held import Entity, Held
 from .lanes import Make, Step, Voice, Woven, always, event
 from .material import LABEL, Event, spread
-from .recipes import Answered, Delta, End, Late, Look, Manner, Next, Parent, Sealed, Span, Streaming, special
+from .recipes import PLAIN, Answered, Delta, End, Late, Look, Manner, Next, Parent, Sealed, Span, Streaming, special
 
 
 @define
@@ -40,51 +40,52 @@ class Streamed:
         """Add a step."""
         self.steps.append(Step(gap, make))
 
-    def open(self, gap: int, *, silent: bool = False) -> None:
-        """Start the entity, for the first time or once more; the first chunk can do so `silent`ly."""
-        metadata = None if self.opened else self.manner.metadata[0]
+    def open(self, gap: int) -> None:
+        """Start the entity, for the first time or once more; what is chunked starts with its next chunk."""
         if not self.opened and self.manner.early:
             self.say(gap, self._seal())
             gap = 0
-        self.opened = self.running = True
         if not self.manner.chunked:
+            metadata = None if self.opened else self.manner.metadata[0]
             role = {"role": "reasoning"} if self.entity[0] == "reasoning" else {}
             self.say(gap, always(event(f"{self.stem}_START", metadata, **self.opens, **role, **self.voice.tag)))
-        elif metadata is not None or not silent:
-            self.say(gap, self._chunk(Look(metadata), None))
+            self.opened = True
+        self.running = True
 
     def extend(self, delta: Delta) -> None:
         """Send a piece of it."""
-        gap = delta.gap
         if not self.running:
-            before = len(self.steps)
-            self.open(gap, silent=True)
-            gap = 0 if len(self.steps) > before else gap
+            self.open(delta.gap if self.opened else 0)
         text = f"{self.entity[1]}.{next(self.ordinals)} " if delta.text == LABEL else delta.text
         look = delta.look
         for part in spread(text):
             if self.manner.chunked:
-                self.say(gap, self._chunk(look, None if look.bare else part))
+                self._say_chunk(delta.gap, look, None if look.bare else part)
             else:
                 fields = {**self.named, "delta": part, **self.voice.inherited}
                 verb = "ARGS" if self.entity[0] == "call" else "CONTENT"
-                self.say(gap, always(event(f"{self.stem}_{verb}", look.metadata, look.raw, **fields)))
+                self.say(delta.gap, always(event(f"{self.stem}_{verb}", look.metadata, look.raw, **fields)))
+
+    def begin(self) -> None:
+        """Start it, unless it has."""
+        if not self.opened:
+            self.open(0)
+        if not self.opened:
+            self._say_chunk(0, PLAIN, None)
 
     def close(self, gap: int, *, first: bool) -> None:
         """End it; the `first` time, its end carries what it has to say."""
-        if not self.opened:
-            self.open(0)
+        self.begin()
         metadata = self.manner.metadata[1] if first else None
         if self.running and not self.manner.chunked:
             self.say(gap, always(event(f"{self.stem}_END", metadata, **self.named, **self.voice.inherited)))
         elif metadata is not None:
-            self.say(gap, self._chunk(Look(metadata), None))
+            self._say_chunk(gap, Look(metadata), None)
         self.running = False
 
     def seal(self, gap: int) -> None:
         """Send an encrypted value for it."""
-        if not self.opened:
-            self.open(0)
+        self.begin()
         sealed = self._seal()
         # A snapshot may have dropped what the value belongs to, and the producer knows that.
         self.say(gap, lambda held: sealed(held) if held.has(self.entity) else ())
@@ -92,6 +93,13 @@ class Streamed:
     def answer(self, recipe: Answered) -> None:
         """Send a result for it."""
         self.say(recipe.gap, always(_result(self.voice, self.entity[1], recipe, self.manner)))
+
+    def _say_chunk(self, gap: int, look: Look, delta: str | None) -> None:
+        opening = None if self.opened else self.manner.metadata[0]
+        if opening is not None:
+            look = evolve(look, metadata={**opening, **(look.metadata or {})})
+        self.opened = True
+        self.say(gap, self._chunk(look, delta))
 
     def _chunk(self, look: Look, delta: str | None) -> Make:
         voice = self.voice

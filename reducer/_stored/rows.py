@@ -1,0 +1,233 @@
+"""The rows of the file as entities, timeline and what is open."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from pyrsistent import pvector
+
+from reducer._index import Index
+from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Activity, Call, Entry, Key, Message, Result, Row
+from reducer._stored import table
+from reducer._stored.record import Record
+from reducer._stored.shapes import FLAG, MARK, POSITION, Shape, array, mapped, members, span_of
+from reducer._stored.shapes import TEXT as STRING
+from reducer._stored.values import Wrong, text_of, within
+from reducer._text import Rope
+
+Told = dict[str, Any]
+
+_ROW = frozenset({"at", "t", "calls", "since", "past"})
+_APART = frozenset({TEXT, REASONING, "also", "open", "last"})
+_CALL = frozenset({"also", "open", "at", "t"})
+_WHOLE = frozenset({"at", "named"})
+_ID = 2
+"""How many parts a key has at least: the kind and an id. What has more is another of that id."""
+
+
+@attrs.define
+class _Draft:
+    """A message of which rows may still come."""
+
+    key: Key
+    values: list[Any]
+    last: int | None
+    rows: list[Row] = attrs.Factory(list)
+    past: bool = False
+
+
+class Rows:
+    """What the rows make; `starts` are the positions at which runs began, `last` is that of the last event."""
+
+    def __init__(self, starts: list[int], last: int) -> None:
+        self.starts = starts
+        self.last = last
+        self.timeline: list[Key] = []
+        self._entries: dict[Key, Entry] = {}
+        self._open: dict[Key, None] = {}
+        self._drafts: dict[int, _Draft] = {}
+        self._items: dict[int, Key] = {}
+        self._answered: set[str] = set()
+        self._named: dict[str, Key] = {}
+
+    def read(self, told: Any) -> None:
+        """Read all rows."""
+        for number, one in enumerate(array(told)):
+            if type(one) is dict and RESULT in one and "call" in one:
+                self._answered.add(within(f"[{number}].call", text_of, one["call"]))
+        for number, one in enumerate(told):
+            within(f"[{number}]", self._item, number, one)
+        for number, draft in self._drafts.items():
+            within(f"[{number}]", self._finish, draft)
+
+    def read_apart(self, told: Any) -> None:
+        """Read what stands in no row."""
+        members(told, "calls", "messages")
+        for number, one in enumerate(within(".calls", array, told.get("calls", []))):
+            within(f".calls[{number}]", self._call, one)
+        for number, one in enumerate(within(".messages", array, told.get("messages", []))):
+            within(f".messages[{number}]", self._message_apart, one)
+
+    def key(self, number: Any, _: int) -> Key:
+        """Return the entity that begins in the row `number`."""
+        key = self._items.get(number) if type(number) is int else None
+        if key is None:
+            raise Wrong("must be the number of a row in which something begins")
+        return key
+
+    def index(self) -> Index[Key, Entry]:
+        """Return what is not open, results under their message ids too."""
+        # Of several results under one id the fold means the first that it has, wherever that is in the timeline.
+        entries = {key: self._entries[key] for key in self._named.values()}
+        entries.update((key, entry) for key, entry in self._entries.items() if key not in self._open)
+        for key in [key for key in entries if key[0] == RESULT]:
+            first = entries[key].first
+            entries.setdefault(key[:_ID], Entry(key, first, first))
+        return Index.of(entries)
+
+    def live(self) -> Mapping[Key, Entry]:
+        """Return what is open."""
+        return mapped((key, self._entries[key]) for key in self._open)
+
+    def _item(self, number: int, told: Any) -> None:
+        """Read a row, and what begins in it."""
+        if "row" in members(told):
+            members(told, "row", *_ROW)
+            draft = self._drafts.get(told["row"]) if type(told["row"]) is int else None
+            if draft is None:
+                raise Wrong("must be the number of a row before it, in which a message begins", ".row")
+            self._row(draft, told)
+        elif RESULT in told:
+            self._items[number] = self._result(told)
+        elif ACTIVITY in told:
+            values = table.ACTIVITY.read(told, self.last, _WHOLE)
+            self._items[number] = self._whole((ACTIVITY, values[0]), table.ACTIVITY, values, told)
+        else:
+            draft = self._drafts[number] = self._message(told, _ROW | _APART, self._span(told)[0])
+            self._items[number] = draft.key
+            self._row(draft, told)
+
+    def _message(self, told: Told, more: frozenset[str], start: int) -> _Draft:
+        """Read what is established about a message."""
+        if (TEXT in told) is (REASONING in told):
+            raise Wrong("is nothing that this version knows")
+        kind = TEXT if TEXT in told else REASONING
+        name = self._read(told, kind, STRING)
+        key = self._keyed((kind, name), told)
+        values = table.MESSAGE.read(told, self.last, more)
+        table.MESSAGE.fill(values, {"kind": kind, "id": name, "role": table.ROLES[kind]})
+        self._whose(table.MESSAGE, values, start)
+        # Its place among the entities; what it holds is known when all rows are read.
+        self._entries[key] = Entry(None, -1, -1)
+        return _Draft(key, values, self._read(told, "last", POSITION) if "last" in told else None)
+
+    def _message_apart(self, told: Any) -> None:
+        members(told)
+        self._finish(self._message(told, _APART, self._read(told, "last", POSITION)))
+
+    def _row(self, draft: _Draft, told: Told) -> None:
+        first, last = self._span(told)
+        calls, since = None, -1
+        if "calls" in told:
+            place = (draft.key, len(draft.rows))
+            calls = pvector(within(".calls", self._calls, told["calls"], draft, place))
+            since = self._entries[calls[0]].first
+        since = self._read(told, "since", MARK, since)
+        draft.past = self._read(told, "past", FLAG, False)
+        if calls is None and since >= 0:
+            raise Wrong("is said of a row without calls", ".since")
+        if calls is not None and draft.past:
+            raise Wrong("is said of a row with calls", ".past")
+        draft.rows.append(Row(first, last, self._rope(told), calls, since))
+        self.timeline.append(draft.key)
+
+    def _calls(self, told: Any, draft: _Draft, place: tuple[Key, int]) -> list[Key]:
+        if not array(told) or draft.key[0] != TEXT:
+            raise Wrong("must hold a call, in a text message")
+        return [within(f"[{number}]", self._call, one, draft, place) for number, one in enumerate(told)]
+
+    def _call(self, told: Any, draft: _Draft | None = None, place: tuple[Key, int] | None = None) -> Key:
+        """Read a call, in a row or apart."""
+        values = table.CALL.read(told, self.last, _CALL)
+        first, last = self._span(told)
+        name, rope = values[0], self._rope(told)
+        key = self._keyed((CALL, name), told)
+        found = {
+            "home": name if draft is None else draft.key[1],
+            "owner": None if draft is None else table.MESSAGE.value(draft.values, "owner"),
+            "answered": len(key) == _ID and name in self._answered,
+            "place": place,
+        }
+        self._whose(table.CALL, table.CALL.fill(values, found), first)
+        call = Call(*values)
+        if call.echo is not None and call.echo > (0 if rope is None else len(rope[0])):
+            raise Wrong("is more than there are", ".echo")
+        self._entries[key] = Entry(call, first, last, rope)
+        return key
+
+    def _result(self, told: Told) -> Key:
+        values = table.RESULT.read(told, self.last, _WHOLE)
+        key = self._whole((RESULT, values[0], values[1]), table.RESULT, values, told)
+        if self._read(told, "named", FLAG, False) and self._named.setdefault(values[0], key) != key:
+            raise Wrong("is said of two results", ".named")
+        return key
+
+    def _whole(self, key: Key, record: Record, values: list[Any], told: Told) -> Key:
+        """Take a result or an activity."""
+        first, last = self._span(told)
+        self._whose(record, values, first)
+        self._new(key)
+        self._entries[key] = Entry(record.kind(*values), first, last)
+        self.timeline.append(key)
+        return key
+
+    def _finish(self, draft: _Draft) -> None:
+        """Make a message of which all rows are known."""
+        rows, key = draft.rows, draft.key
+        groups = [ordinal for ordinal, row in enumerate(rows) if row.calls is not None]
+        first, rope, last = -1, None, draft.last
+        if rows and rows[-1].calls is None and not draft.past:
+            if last is not None:
+                raise Wrong("is said of a message that has a current row", ".last")
+            first, last, rope, *_ = rows.pop()
+        values = table.MESSAGE.fill(draft.values, {"rows": pvector(rows), "group": groups[-1] if groups else -1})
+        message = Message(*values)
+        if message.group != -1 and message.group not in groups:
+            raise Wrong("must be a row that holds calls", ".group")
+        self._entries[key] = Entry(message, first, rows[-1].last if last is None else last, rope)
+
+    def _keyed(self, key: Key, told: Told) -> Key:
+        """Return the key of a message or call, which nothing else has, and note where it is open."""
+        if "also" in told:
+            key = (*key, self._read(told, "also", STRING))
+        self._new(key)
+        if self._read(told, "open", FLAG, False):
+            self._open[key] = None
+        return key
+
+    def _new(self, key: Key) -> None:
+        if key in self._entries:
+            raise Wrong(f"is told twice: {key[0]} {', '.join(map(repr, key[1:]))}")
+
+    def _whose(self, record: Record, values: list[Any], first: int) -> None:
+        """Work out whose an entity is, and which run spoke of it last."""
+        run = bisect_right(self.starts, first)
+        record.fill(values, {"tag": record.value(values, "owner"), "run": run})
+        if record.value(values, "run") > len(self.starts):
+            raise Wrong("is more than there are", ".run")
+
+    def _read(self, told: Told, name: str, shape: Shape, default: Any = None) -> Any:
+        return within(f".{name}", shape.read, told[name], self.last) if name in told else default
+
+    def _span(self, told: Told) -> tuple[int, int]:
+        if "at" not in told:
+            raise Wrong("is missing", ".at")
+        span: tuple[int, int] = within(".at", span_of, told["at"], self.last)
+        return span
+
+    def _rope(self, told: Told) -> Rope:
+        text = within(".t", text_of, told.get("t", ""))
+        return (text, None, 0) if text else None
