@@ -9,6 +9,7 @@ print(project(state).messages)
 
 from __future__ import annotations
 
+from reducer._checkpoint import dumps, loads
 from reducer._fold import finish, fold, fold_all, fold_strict, seed
 from reducer._project import Layout, Origin, Snapshot, project
 from reducer._replay import hydrate, rejoin
@@ -30,11 +31,13 @@ __all__ = [
     "State",
     "TruncatedRun",
     "decode",
+    "dumps",
     "finish",
     "fold",
     "fold_all",
     "fold_strict",
     "hydrate",
+    "loads",
     "project",
     "rejoin",
     "seed",

@@ -31,7 +31,7 @@ _HEADER: Final = re.compile(rb'"bytes":([0-9]{1,18}),"sha256":"([0-9a-f]{64})","
 def dumps(state: State) -> bytes:
     """Return a checkpoint of `state`: UTF-8 JSON that `loads` gives an equal state for, in this release and later ones.
 
-    Equal states give equal bytes. `docs/reference/checkpoint-format.md` describes them.
+    No hash seed changes it. `docs/reference/checkpoint-format.md` describes them.
     """
     text = json.dumps(document(state), ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
     # Half a surrogate pair has no bytes in UTF-8, but an escape in JSON, which is the one that Python writes too.

@@ -446,9 +446,11 @@ class Model:
             role = "assistant" if kind == "text" else "reasoning"
             entity = self.create(Entity(kind, name, role, None, tag))
         else:
-            self.check_owner(kind, name, entity.owner, tag)
+            if entity.begun:
+                self.check_owner(kind, name, entity.owner, tag)
             self.restore(entity)
         if not entity.begun:
+            self.check_reopener(kind, name, entity.owner, tag)
             self.open_row(entity)
         entity.open = entity.has_content = True
         row = next((row for row in reversed(entity.rows) if row.takes_text), None)
@@ -593,8 +595,6 @@ class Model:
                 home = self.create(Entity("text", parent, "assistant", None, tag))
             elif not again:
                 self.check_owner("text", parent, home.owner, tag)
-            row = next((row for row in reversed(home.rows) if row.takes_text), None)
-            row = row or next((row for row in reversed(home.rows) if row.takes_calls), None)
         else:
             home = self.find("text", call.id, "assistant")
             if home is None:
@@ -605,6 +605,9 @@ class Model:
                 row = next(current, None)
             elif not again:
                 self.anomaly("parent-not-assistant")
+        if row is None:
+            row = next((row for row in reversed(home.rows) if row.takes_text), None)
+            row = row or next((row for row in reversed(home.rows) if row.takes_calls), None)
         self.restore(home)
         lane = row.entity.owner if row else home.owner
         if row is not None and row.takes_text:
@@ -933,7 +936,7 @@ class Model:
                 before = stated.index(entity)
             elif entity not in kept and entity.run and entity.run["status"] == "truncated":
                 following = stated[before + 1 : before + 2]
-                if following and following[0] in new:
+                if following and following[0] in new and following[0].role == entity.role:
                     found[entity] = following[0]
                     before += 1
         return found
