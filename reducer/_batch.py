@@ -12,7 +12,7 @@ from typing import Any
 
 from reducer._index import assoc
 from reducer._short import quiet
-from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, State, at_rest
+from reducer._state import CALL, NO_PEN, REASONING, TEXT, Entry, Key, Owner, State, at_rest
 from reducer._text import append
 from reducer.errors import MalformedEvent
 
@@ -71,7 +71,7 @@ class Batch:
                     fresh[key] = entry
                 del self.waiting[key[0]][key[1]]
             live = live if fresh is None else fresh
-        self.state = _new(State, (position, live, conversation, session, None))
+        self.state = _new(State, (position, live, conversation, session, NO_PEN))
         return self.state
 
     def touched(self, kind: str, event: Any) -> Sequence[_Waiting] | None:

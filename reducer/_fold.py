@@ -38,7 +38,7 @@ from reducer._cases._entities import flag
 from reducer._cases.messages import append_unknown, messages_snapshot
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
-from reducer._frozen import freeze, to_wire
+from reducer._frozen import Object, freeze, to_wire
 from reducer._rules import RULES
 from reducer._run import current, with_session
 from reducer._short import SHORT, Short
@@ -249,7 +249,7 @@ def fold_all(state: State, events: Iterable[object]) -> State:
                 after = short(batch.write(position, touched), event)
         if after is None:
             after = fold(batch.write(position), event)
-        batch.state = after if after[4] is None else at_rest(after)
+        batch.state = at_rest(after)
         position += 1
     return batch.write(position)
 
@@ -273,12 +273,12 @@ def finish(state: State) -> State:
     return state
 
 
-def seed(messages: Iterable[Any] = (), state: Any = None, thread_id: str | None = None) -> State:
+def seed(messages: Iterable[Any] = (), state: Any = Object({}), thread_id: str | None = None) -> State:
     """Return the state of a stored thread, before its next run.
 
     `messages` are its messages (wire form or SDK objects), `state` its shared state (any JSON; an absent one is the
     empty object), `thread_id` its id. Raises `MalformedEvent` for messages that the schema rejects.
     """
     event = decode({"type": "MESSAGES_SNAPSHOT", "messages": to_wire(list(messages))})
-    seeded = with_session(State(), thread_id=thread_id, shared=freeze({} if state is None else state, ("state",)))
+    seeded = with_session(State(), thread_id=thread_id, shared=freeze(state, ("state",)))
     return append_unknown(_noted(seeded, event), event.messages)

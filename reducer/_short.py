@@ -20,6 +20,7 @@ from reducer._index import SMALL, Index, assoc
 from reducer._state import (
     ACTIVITY,
     CALL,
+    NO_PEN,
     REASONING,
     RESULT,
     TEXT,
@@ -56,9 +57,8 @@ def content(kind: str, *, sdk: bool) -> Short:
             or delta.__class__ is not str
         ):
             return None
-        if pen is not None:
-            written, form, entity, first, rope = pen
-        if pen is None or written != name or form is not kind:
+        written, form, entity, first, rope = pen
+        if written != name or form != kind:
             entry = live.get((kind, name))
             if (
                 entry is None
@@ -67,7 +67,7 @@ def content(kind: str, *, sdk: bool) -> Short:
                 or not quiet(conversation, entry)
             ):
                 return None
-            if pen is not None:
+            if pen[1]:
                 live = assoc(live, (form, written), _new(Entry, (entity, first, position - 1, rope)))
             entity, first, _, rope = entry
         tag = event.subagent_run_id
@@ -128,7 +128,7 @@ def start(kind: str, *, sdk: bool) -> Short:
         entity = _new(Message, (*message, None, None, None, None, _NO_ROWS, -1))
         conversation = moved(conversation, key, conversation.index, tag, lane, position)
         live = with_entry(live, pen, position, key, _new(Entry, (entity, position, position, None)))
-        return _new(State, (position + 1, live, conversation, session, None))  # type: ignore[no-any-return]
+        return _new(State, (position + 1, live, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return open_message
 
@@ -152,8 +152,8 @@ def end(kind: str, *, sdk: bool) -> Short:
             return None
         live = live.copy()
         entity, first, _, rope = live.pop(key)
-        if pen is not None:
-            if pen[0] == name and pen[1] is kind:
+        if pen[1]:
+            if pen[0] == name and pen[1] == kind:
                 rope = pen[4]
             else:
                 live[pen[1], pen[0]] = _new(Entry, (pen[2], pen[3], position - 1, pen[4]))
@@ -162,7 +162,7 @@ def end(kind: str, *, sdk: bool) -> Short:
         timeline, index, lanes, _, unclaimed, settled, opened = conversation
         index = index.put_all({key: _new(Entry, (entity, first, position, rope))})
         conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, opened))
-        return _new(State, (position + 1, live, conversation, session, None))  # type: ignore[no-any-return]
+        return _new(State, (position + 1, live, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return close
 
@@ -193,7 +193,7 @@ def call(*, sdk: bool) -> Short:
         holder: Key = (TEXT, parent) if parent is not None else lane[3] or (TEXT, name)
         held = live.get(holder)
         is_open = held is not None
-        if is_open and pen is not None and pen[0] == holder[1] and pen[1] is TEXT:
+        if is_open and pen[0] == holder[1] and pen[1] == TEXT:
             held = _new(Entry, (pen[2], pen[3], position - 1, pen[4]))
         if held is None:
             held = index.get(holder)
@@ -234,7 +234,7 @@ def call(*, sdk: bool) -> Short:
             index = index.put(holder, held)
         lanes = assoc(lanes, tag, _new(Lane, (position, position, lane[2], latest)))
         conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position))
-        return _new(State, (position + 1, live, conversation, session, None))  # type: ignore[no-any-return]
+        return _new(State, (position + 1, live, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return open_call
 
@@ -276,7 +276,7 @@ def result(*, sdk: bool) -> Short:
         lane = _new(Lane, (position, position, position, None))
         conversation = moved(conversation, key, index, tag, lane, position)
         live = with_entry(live, pen, position)
-        return _new(State, (position + 1, live, conversation, session, None))  # type: ignore[no-any-return]
+        return _new(State, (position + 1, live, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return add_result
 
@@ -313,7 +313,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
         run = _new(Run, (*run[:3], position, *run[4:14], spans, *run[15:17], owners))
         session = _new(type(session), (session[0], runs.set(len(runs) - 1, run), *session[2:]))
         live = with_entry(live, pen, position)
-        return _new(State, (position + 1, live, conversation, session, None))  # type: ignore[no-any-return]
+        return _new(State, (position + 1, live, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return bracket
 
@@ -342,15 +342,15 @@ def moved(conversation: Conversation, key: Key, index: Any, owner: Any, lane: La
 def with_entry(live: Any, pen: Any, position: int, key: Key | None = None, entry: Entry | None = None) -> Any:
     """Put the pen's row back where it belongs, and open an entity, in one copy."""
     if live.__class__ is dict and len(live) < SMALL - 1:
-        if pen is None and key is None:
+        if not pen[1] and key is None:
             return live
         live = live.copy()
-        if pen is not None:
+        if pen[1]:
             live[pen[1], pen[0]] = _new(Entry, (pen[2], pen[3], position - 1, pen[4]))
         if key is not None:
             live[key] = entry
         return live
-    if pen is not None:
+    if pen[1]:
         live = assoc(live, (pen[1], pen[0]), _new(Entry, (pen[2], pen[3], position - 1, pen[4])))
     return live if key is None else assoc(live, key, entry)
 

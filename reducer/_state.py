@@ -56,8 +56,8 @@ class Message(NamedTuple):
 
     `owner` is whose it is, `tag` what continuations in the run number `run` have to agree with. `started` says that its
     text has opened (a call alone may have created it), `spoken` that it has a content of its own, be it empty,
-    `stated` that a snapshot, an input or a stored thread brought it. `parts` is a content of parts, `group` the ordinal of the row
-    that holds its latest calls.
+    `stated` that a snapshot, an input or a stored thread brought it. `parts` is a content of parts, `group` the ordinal
+    of the row that holds its latest calls.
     """
 
     kind: str
@@ -328,6 +328,9 @@ an older copy, and any other event puts the pen's row back there first (`at_rest
 the last event.
 """
 
+NO_PEN: Pen = ("", "", None, -1, None)
+"""No such place: the last event was none for an open row."""
+
 
 class State(NamedTuple):
     """All that the events so far have said. Make one with `EMPTY` or `seed`, go on with `fold`, look with `project`.
@@ -340,7 +343,7 @@ class State(NamedTuple):
     live: Mapping[Key, Entry] = {}
     conversation: Conversation = Conversation()
     session: Session = Session()
-    pen: Pen | None = None
+    pen: Pen = NO_PEN
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and tuple.__eq__(at_rest(self), at_rest(other))
@@ -361,7 +364,7 @@ class State(NamedTuple):
 def at_rest(state: State) -> State:
     """Return the state with its pen's row where all others are."""
     position, live, conversation, session, pen = state
-    if pen is None:
+    if not pen[1]:
         return state
     name, kind, entity, first, rope = pen
     live = assoc(live, (kind, name), Entry(entity, first, position - 1, rope))

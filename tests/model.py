@@ -119,8 +119,6 @@ class Call:
     """Whether any event of its own has come, rather than only a message that states it."""
     held: str | None = None
     """Streamed arguments of a stated call that so far repeat the stated ones."""
-    owner: str | None = None
-    """Of a shell: who sent its arguments."""
 
 
 @dataclass(eq=False)
@@ -346,17 +344,15 @@ class Model:
 
     subagent_error = subagent_finished
 
-    def check_owner(self, kind: str, name: str, owner: str | None, tag: str | None) -> None:
-        """A tag must agree with the opener's, which is this run's where it has said one (spec: events/subagents)."""
-        if tag is not None and tag != self.openers.get((kind, name), owner):
+    def check_owner(self, kind: str, name: str, tag: str | None) -> None:
+        """A tag agrees with what this run's opener has said; another run's need not (spec: events/subagents)."""
+        if tag is not None and self.openers.get((kind, name), tag) != tag:
             self.anomaly("attribution-mismatch")
 
-    def check_reopener(self, kind: str, name: str, owner: str | None, tag: str | None) -> None:
-        """Within a run a reopening agrees with the opener; over runs nobody need detect it (spec: events/text-messages)."""
-        if (kind, name) in self.openers:
-            self.check_owner(kind, name, owner, tag)
-        else:
-            self.openers[kind, name] = owner if tag is None else tag
+    def check_opener(self, kind: str, name: str, owner: str | None, tag: str | None) -> None:
+        """Within a run a reopening agrees with the opener; over runs nobody need see it (spec: events/text-messages)."""
+        self.check_owner(kind, name, tag)
+        self.openers.setdefault((kind, name), owner if tag is None else tag)
 
     # -------------------------------------------------------------------------------------------- finding and making
 
@@ -426,13 +422,13 @@ class Model:
         entity = self.find(kind, name)
         if entity is not None and entity.open:
             self.anomaly(f"{kind}-already-open")
-            self.check_owner(kind, name, entity.owner, tag)
+            self.check_owner(kind, name, tag)
         elif entity is None:
             entity = self.create(Entity(kind, name, role, label, tag, has_content=True))
             self.open_row(entity)
         else:
             # A closed message may be reopened; what was established stands (spec: events/text-messages).
-            self.check_reopener(kind, name, entity.owner, tag)
+            self.check_opener(kind, name, entity.owner, tag)
             if not entity.begun:
                 self.open_row(entity)
         entity.open = True
@@ -447,10 +443,10 @@ class Model:
             entity = self.create(Entity(kind, name, role, None, tag))
         else:
             if entity.begun:
-                self.check_owner(kind, name, entity.owner, tag)
+                self.check_owner(kind, name, tag)
             self.restore(entity)
         if not entity.begun:
-            self.check_reopener(kind, name, entity.owner, tag)
+            self.check_opener(kind, name, entity.owner, tag)
             self.open_row(entity)
         entity.open = entity.has_content = True
         row = next((row for row in reversed(entity.rows) if row.takes_text), None)
@@ -465,7 +461,7 @@ class Model:
         if entity is None or not entity.open:
             self.anomaly(f"{kind}-not-open")
             return
-        self.check_owner(kind, name, entity.owner, tag)
+        self.check_owner(kind, name, tag)
         entity.open = False
         merge_metadata(entity, metadata)
         if entity in self.dropped:
@@ -521,14 +517,14 @@ class Model:
         if event["subtype"] == "tool-call":
             call = self.find_call(name)
             if call is not None:
-                self.check_call_owner(call, tag)
+                self.check_owner("call", call.id, tag)
                 call.value, call.value_type = value
                 return
         else:
             for kind in ("reasoning", "text", "result"):
                 entity = self.find(kind, name)
                 if entity is not None and entity not in self.dropped:
-                    self.check_owner(kind, name, entity.owner, tag)
+                    self.check_owner(kind, name, tag)
                     entity.value, entity.value_type = value
                     return
         self.anomaly("value-unclaimed")
@@ -538,9 +534,6 @@ class Model:
 
     def answered(self, call: Call) -> bool:
         return any(entity.call is call for entity in self.entities)
-
-    def check_call_owner(self, call: Call, tag: str | None) -> None:
-        self.check_owner("call", call.id, call.row.entity.owner if call.row else call.owner, tag)
 
     def start_call(self, name: str, tool: str, parent: str | None, tag: str | None, metadata: Wire | None) -> None:
         call = self.find_call(name)
@@ -563,10 +556,10 @@ class Model:
                 self.anomaly("attribution-mismatch")  # untagged, it inherits its parent's owner
             if call.open:
                 self.anomaly("call-already-open")
-                self.check_call_owner(call, tag)
+                self.check_owner("call", call.id, tag)
             else:
                 # A reopening start replaces the name (spec: events/tool-calls leaves it open; the reference client).
-                self.check_reopener("call", name, call.row.entity.owner, tag)
+                self.check_opener("call", name, call.row.entity.owner, tag)
                 call.name = tool
                 if not call.streamed:
                     call.held = ""
@@ -574,7 +567,7 @@ class Model:
             if call.open:
                 # By arguments that came before any start, or by a start before a snapshot that dropped it.
                 self.anomaly("call-already-open")
-                self.check_call_owner(call, tag)
+                self.check_owner("call", call.id, tag)
             call.name, call.parent = tool, parent
             self.place(call, tag)
         call.open = call.streamed = True
@@ -594,7 +587,7 @@ class Model:
             if home is None:
                 home = self.create(Entity("text", parent, "assistant", None, tag))
             elif not again:
-                self.check_owner("text", parent, home.owner, tag)
+                self.check_owner("text", parent, tag)
         else:
             home = self.find("text", call.id, "assistant")
             if home is None:
@@ -631,12 +624,13 @@ class Model:
         if call is None or not call.open:
             self.anomaly("call-not-open")
         if call is None:
-            call = Call(name, owner=tag)  # a shell, which a later start claims
+            call = Call(name)  # a shell, which a later start claims
             self.calls.append(call)
+            self.openers["call", name] = tag
             self.claim_call_value(call)
         elif call.row is None and call.home is not None:
             self.place(call, call.home.owner, again=True)
-        self.check_call_owner(call, tag)
+        self.check_owner("call", call.id, tag)
         if not call.streamed:
             call.held = ""
         call.open = call.streamed = True
@@ -654,7 +648,7 @@ class Model:
         if call is None or not call.open:
             self.anomaly("call-not-open")
             return
-        self.check_call_owner(call, tag)
+        self.check_owner("call", call.id, tag)
         merge_metadata(call, metadata)
         self.close_call(call)
         if call.row is None and call.home is not None:
@@ -833,7 +827,7 @@ class Model:
         if activity is None:
             self.anomaly("activity-unknown")
             return
-        self.check_owner("activity", activity.id, activity.owner, event.get("subagentRunId"))
+        self.check_owner("activity", activity.id, event.get("subagentRunId"))
         merge_metadata(activity, event.get("metadata"))
         try:
             activity.content = patched(activity.content, event["patch"])
@@ -1025,7 +1019,8 @@ class Model:
         for call in stated:
             if call not in successors.values():
                 self.claim_call_value(call)
-                self.calls.append(call)
+                known = [index for index, former in enumerate(self.calls) if keep and former.id == call.id]
+                self.calls.insert(known[0] if known else len(self.calls), call)
 
     def bind_results(self, stated: list[Entity]) -> None:
         """A stated result answers the last call of its id that is stated before it, else the newest one there is."""

@@ -122,7 +122,7 @@ class TestBatching:
             # A stream that was broken by another type for an event may have lost what that type requires.
             with pytest.raises(MalformedEvent) as caught:
                 fold_all(EMPTY, stream)
-            assert caught.value == error
+            assert str(caught.value) == str(error)  # noqa: PT017 - both ways raise alike
             return
         assert fold_all(fold_all(EMPTY, stream[:place]), stream[place:]) == one_by_one
         assert fold_all(EMPTY, iter(stream)) == one_by_one

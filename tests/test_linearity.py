@@ -155,6 +155,5 @@ class TestLinearity:
     def test_pieces(self) -> None:
         """A text of 100,000 deltas lies in a few dozen pieces, so that a look at it is cheap at any moment."""
         state = reduce(fold, run(*text("m", 100_000))[:-1], EMPTY)
-        assert state.pen is not None
         assert len(texts.pieces(state.pen[4])) < 60
         assert project(state).messages[0]["content"] == "word" * 100_000

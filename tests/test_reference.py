@@ -50,7 +50,7 @@ def test_reference(reference: ReferenceClient) -> None:
     """MERGED equals the reference client on every valid stream, messages and state."""
     valid = _streams(STREAMS)
     assert len(valid) >= 2_000
-    for stream, outcome in zip(valid, reference.replay(valid)):
+    for stream, outcome in zip(valid, reference.replay(valid), strict=True):
         assert outcome.accepted, outcome.error
         snapshot = project(reduce(fold, stream, EMPTY), Layout.MERGED)
         assert _plain(snapshot.messages) == _plain(outcome.messages), stream

@@ -9,12 +9,6 @@ Event = dict[str, Any]
 
 THREAD = "t1"
 
-GAPS = (0, 0, 0, 1, 2, 4)
-"""How long something waits: mostly not at all."""
-
-LATE_GAPS = (0, 1, 3, 9)
-"""How long something waits that comes when others may be running."""
-
 LABEL = "<label>"
 """Stands for a text of its own, made of the entity's id and the delta's ordinal, so that no two are alike."""
 
@@ -97,11 +91,15 @@ ACTIVITY_PATCHES: tuple[list[dict[str, Any]], ...] = (
     [],
 )
 
-ACTIVITY_SNAPSHOTS: tuple[Event, ...] = (
-    *({"type": "ACTIVITY_SNAPSHOT", "content": content} for content in ACTIVITY_CONTENTS),
-    {"type": "ACTIVITY_SNAPSHOT", "content": {"n": 7}, "replace": False},
-    {"type": "ACTIVITY_SNAPSHOT", "content": {"n": 8, "list": []}, "replace": True, "metadata": {"k": 1}},
-    {"type": "ACTIVITY_SNAPSHOT", "content": {"n": 9}, "replace": False, "metadata": {"trace": None}},
+ACTIVITY_SNAPSHOTS: tuple[Event, ...] = tuple(
+    {"type": "ACTIVITY_SNAPSHOT", "activityType": kind, **says}
+    for kind in ACTIVITY_TYPES
+    for says in (
+        *({"content": content} for content in ACTIVITY_CONTENTS),
+        {"content": {"n": 7}, "replace": False},
+        {"content": {"n": 8, "list": []}, "replace": True, "metadata": {"k": 1}},
+        {"content": {"n": 9}, "replace": False, "metadata": {"trace": None}},
+    )
 )
 ACTIVITY_CHANGES: tuple[Event, ...] = (
     *({"type": "ACTIVITY_DELTA", "patch": patch} for patch in ACTIVITY_PATCHES),

@@ -27,16 +27,6 @@ class Brief:
 
 
 @frozen(repr=False)
-class Place(Brief):
-    """Where a strand stands in its lane."""
-
-    beside: bool = False
-    """Whether it starts together with the strand before it, rather than when that one has closed."""
-    gap: int = 0
-    """How long it waits then."""
-
-
-@frozen(repr=False)
 class Look(Brief):
     """How a delta is dressed."""
 
@@ -128,8 +118,6 @@ class Manner(Brief):
     chunked: bool = False
     early: bool = False
     """Whether an encrypted value comes before it opens."""
-    stagger: int = 0
-    """How much longer each of its events waits: those of two strands that run beside each other alternate then."""
     metadata: tuple[dict[str, Any] | None, dict[str, Any] | None] = (None, None)
     """What its start and its end carry."""
     speaker: tuple[str | None, str | None] = (None, None)
@@ -148,7 +136,8 @@ class Streaming:
     """A text message, a tool call or reasoning."""
 
     kind: str
-    place: Place
+    beside: bool
+    """Whether it starts together with the strand before it, rather than when that one has closed."""
     manner: Manner
     says: tuple[Say, ...] = field(converter=tuple)
 
@@ -157,7 +146,8 @@ class Streaming:
 class Late:
     """A result for the first call of the lane's owner that still has none, from whichever run."""
 
-    place: Place
+    beside: bool
+    gap: int
     content: Any
 
 
@@ -165,7 +155,7 @@ class Late:
 class Phase:
     """A step."""
 
-    place: Place
+    beside: bool
     close: int
     """How long its end waits."""
 
@@ -174,13 +164,14 @@ class Phase:
 class Alone:
     """An event that stands alone and is what it is: shared state, RAW, CUSTOM."""
 
-    place: Place
+    beside: bool
+    gap: int
     event: dict[str, Any]
 
 
 @frozen
 class Change:
-    """What happens to an activity: an event without what names the activity, and whether it changes the type."""
+    """What happens to an activity: an event without what names the activity, which may be of another type then."""
 
     gap: int
     event: dict[str, Any]
@@ -191,9 +182,9 @@ class Change:
 class Activity:
     """An activity."""
 
-    place: Place
-    first: Change
-    kind: str
+    beside: bool
+    first: dict[str, Any]
+    """Its first snapshot, without its id."""
     changes: tuple[Change, ...] = field(converter=tuple)
     shared: bool = False
     """Whether it takes the id of the text before it."""
@@ -211,7 +202,8 @@ class Kept(Enum):
 class Restated:
     """A messages snapshot."""
 
-    place: Place
+    beside: bool
+    gap: int
     withs: tuple[With, ...] = field(converter=tuple)
 
 

@@ -11,11 +11,9 @@ from .material import CLIENT_KEY, Event, fresh
 from .recipes import (
     Activity,
     Alone,
-    Change,
     Kept,
     Late,
     Phase,
-    Place,
     Restated,
     Restatement,
     Strand,
@@ -30,25 +28,26 @@ def phase(recipe: Phase, voice: Voice) -> Woven:
     voice.phases += 1
     name = f"step{voice.phases}"
     begin, end = (event(f"STEP_{verb}", stepName=name, **voice.tag) for verb in ("STARTED", "FINISHED"))
-    return _woven(recipe.place, always(begin), Step(recipe.close, always(end)))
+    return Woven(recipe.beside, (Step(0, always(begin)), Step(recipe.close, always(end))))
 
 
 def alone(recipe: Alone, voice: Voice) -> Woven:
     """Write an event that is what it is."""
-    return _woven(recipe.place, always({**recipe.event, **voice.inherited}))
+    return Woven(recipe.beside, (Step(recipe.gap, always({**recipe.event, **voice.inherited})),))
 
 
 def activity(recipe: Activity, voice: Voice) -> Woven:
     """Write an activity; its changes follow when others may be running."""
     name = (voice.any_text if recipe.shared else None) or voice.names.new("a")
 
-    def change(one: Change) -> Event:
-        kind = f"{recipe.kind}-2" if one.retyped else recipe.kind
-        tag = voice.inherited if one.event["type"] == "ACTIVITY_DELTA" else voice.tag
-        return {**one.event, "messageId": name, "activityType": kind, **tag}
+    def named(event_: Event, kind: str) -> Event:
+        tag = voice.inherited if event_["type"] == "ACTIVITY_DELTA" else voice.tag
+        return {**event_, "messageId": name, "activityType": kind, **tag}
 
-    followers = tuple(Step(one.gap, always(change(one))) for one in recipe.changes)
-    return Woven(recipe.place.beside, (Step(recipe.place.gap, always(change(recipe.first))),), followers)
+    kind = recipe.first["activityType"]
+    changes = [(one.gap, named(one.event, f"{kind}-2" if one.retyped else kind)) for one in recipe.changes]
+    followers = tuple(Step(gap, always(change)) for gap, change in changes)
+    return Woven(recipe.beside, (Step(0, always(named(recipe.first, kind))),), followers)
 
 
 def restated(recipe: Restated, voice: Voice, *, drop_open: bool) -> Woven:
@@ -72,11 +71,7 @@ def restated(recipe: Restated, voice: Voice, *, drop_open: bool) -> Woven:
         metadata = None if how.authority is None else {CLIENT_KEY: how.authority}
         return (event("MESSAGES_SNAPSHOT", metadata, messages=messages),)
 
-    return _woven(recipe.place, make)
-
-
-def _woven(place: Place, make: Any, *more: Step) -> Woven:
-    return Woven(place.beside, (Step(place.gap, make), *more))
+    return Woven(recipe.beside, (Step(recipe.gap, make),))
 
 
 def _moving(held: Held) -> set[str]:

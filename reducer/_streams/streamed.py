@@ -75,8 +75,10 @@ class Streamed:
 
     def close(self, gap: int, *, first: bool) -> None:
         """End it; the `first` time, its end carries what it has to say."""
-        self.begin()
         metadata = self.manner.metadata[1] if first else None
+        # An empty chunk that opens comes last: whatever else comes can open as well.
+        if metadata is not None or not self.manner.chunked:
+            self.begin()
         if self.running and not self.manner.chunked:
             self.say(gap, always(event(f"{self.stem}_END", metadata, **self.named, **self.voice.inherited)))
         elif metadata is not None:
@@ -168,9 +170,8 @@ def streaming(recipe: Streaming, voice: Voice) -> Woven:
             made.close(0, first=True)
             made = _reasoning(voice, evolve(manner, early=False), core)
     settle(0)
-    steps = [Step(step.gap + manner.stagger, step.make) for step in core]
-    steps[0] = Step(steps[0].gap + recipe.place.gap, steps[0].make)
-    return Woven(recipe.place.beside, tuple(steps), tuple(followers))
+    made.begin()
+    return Woven(recipe.beside, tuple(core), tuple(followers))
 
 
 def _text(voice: Voice, manner: Manner, steps: list[Step]) -> Streamed:
@@ -226,7 +227,7 @@ def late(recipe: Late, voice: Voice) -> Woven:
         ]
         return ({**made, "toolCallId": waiting[0]},) if waiting else ()
 
-    return Woven(recipe.place.beside, (Step(recipe.place.gap, make),))
+    return Woven(recipe.beside, (Step(recipe.gap, make),))
 
 
 def _result(voice: Voice, name: str, recipe: Answered, manner: Manner) -> Event:

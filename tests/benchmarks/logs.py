@@ -121,7 +121,8 @@ def state() -> Log:
         yield StateSnapshotEvent(snapshot=document())
         for number in range(2_000):
             path = f"/items/{number % 1_500}/done" if number % 2 else f"/index/k{number % 1_000}/n"
-            yield StateDeltaEvent(delta=[{"op": "replace", "path": path, "value": number}])
+            patch: Any = [{"op": "replace", "path": path, "value": number}]
+            yield StateDeltaEvent(delta=patch)
 
     return _run(events())
 
