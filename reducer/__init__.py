@@ -10,12 +10,22 @@ print(project(state).messages)
 from __future__ import annotations
 
 from reducer._checkpoint import dumps, loads
+from reducer._compact import compact
 from reducer._fold import finish, fold, fold_all, fold_strict, seed
 from reducer._project import Layout, Origin, Snapshot, project
-from reducer._replay import hydrate, rejoin
+from reducer._rejoin import rejoin
+from reducer._replay import hydrate
+from reducer._run_input import run_input
 from reducer._state import EMPTY, Anomaly, State
 from reducer._wire import Event, decode
-from reducer.errors import CheckpointError, MalformedEvent, ProtocolViolation, ReducerError, TruncatedRun
+from reducer.errors import (
+    CheckpointError,
+    MalformedEvent,
+    ProtocolViolation,
+    ReducerError,
+    ResumeError,
+    TruncatedRun,
+)
 
 __all__ = [
     "EMPTY",
@@ -27,9 +37,11 @@ __all__ = [
     "Origin",
     "ProtocolViolation",
     "ReducerError",
+    "ResumeError",
     "Snapshot",
     "State",
     "TruncatedRun",
+    "compact",
     "decode",
     "dumps",
     "finish",
@@ -40,5 +52,6 @@ __all__ = [
     "loads",
     "project",
     "rejoin",
+    "run_input",
     "seed",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from reducer._index import assoc
+from reducer._index import SMALL, assoc
 from reducer._short import quiet
 from reducer._state import CALL, NO_PEN, REASONING, TEXT, Entry, Key, Owner, State, at_rest
 from reducer._text import append
@@ -60,7 +60,7 @@ class Batch:
             chosen = [one for kind in self.waiting.values() for one in kind.values()]
         if chosen:
             # One copy serves for all: nobody has seen it yet.
-            fresh: Any = live.copy() if live.__class__ is dict else None
+            fresh: Any = live.copy() if live.__class__ is dict and len(live) <= SMALL else None
             for one in chosen:
                 key = one.key
                 entity, first, _, rope = live[key]
@@ -84,7 +84,7 @@ class Batch:
         if kind in SPANS:
             return ()
         owner = event.subagent_run_id
-        if kind not in OPENS or not (owner is None or isinstance(owner, str)):
+        if kind not in OPENS or not (owner is None or isinstance(owner, str)) or sum(map(len, waiting.values())) > MANY:
             return None
         found = [other for those in waiting.values() for other in those.values() if other.owner == owner]
         if kind == "TOOL_CALL_START" and event.parent_message_id is not None:
@@ -95,6 +95,9 @@ class Batch:
 
 
 SPANS = frozenset({"REASONING_START", "REASONING_END"})
+MANY = 64
+"""With more entities waiting than this, to write all of them is cheaper than to look which of them an opening touches."""
+
 OPENS = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT"})
 ENDS = {"TEXT_MESSAGE_END": TEXT, "REASONING_MESSAGE_END": REASONING, "TOOL_CALL_END": CALL}
 

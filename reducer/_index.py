@@ -31,7 +31,7 @@ FACTOR = 4
 def assoc(mapping: Mapping[K, V], key: K, value: V) -> Mapping[K, V]:
     """Return `mapping` with `key` set; `mapping` itself stays as it was."""
     if isinstance(mapping, dict):
-        if len(mapping) < SMALL or key in mapping:
+        if len(mapping) < SMALL or (len(mapping) == SMALL and key in mapping):
             copy = mapping.copy()
             copy[key] = value
             return copy
@@ -45,11 +45,15 @@ def dissoc(mapping: Mapping[K, V], key: K) -> Mapping[K, V]:
     if key not in mapping:
         return mapping
     if isinstance(mapping, dict):
-        copy = mapping.copy()
-        del copy[key]
-        return copy
+        if len(mapping) <= SMALL:
+            copy = mapping.copy()
+            del copy[key]
+            return copy
+        mapping = pmap(mapping)
     assert isinstance(mapping, PMap)
-    return mapping.discard(key)
+    left = mapping.discard(key)
+    # A persistent map that shrinks stays as wide as it was, and to walk through it costs that.
+    return left if len(left) > SMALL // 2 else dict(left.items())
 
 
 class Index(tuple[dict[Any, Any], ...], Generic[K, V]):

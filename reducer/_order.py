@@ -6,7 +6,8 @@ as the specification's consumer would have met them: one message per id, where i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, at_rest
@@ -19,7 +20,7 @@ class Shown(NamedTuple):
 
     key: Key
     entry: Entry
-    rows: tuple[Row, ...] = ()
+    rows: Sequence[Row] = ()
     ordinal: int = 0
 
 
@@ -34,6 +35,7 @@ class Conversed:
         self.entries.update(state.live)
         self._rows: dict[Key, tuple[Row, ...]] = {}
         self._visible: dict[Key, frozenset[int]] = {}
+        self._heads: dict[Key, int] = {}
 
     def rows(self, key: Key) -> tuple[Row, ...]:
         """Return all rows of a message, the current one included."""
@@ -56,6 +58,13 @@ class Conversed:
                 found.add(0)
             visible = self._visible[key] = frozenset(found)
         return visible
+
+    def head(self, key: Key) -> int:
+        """Return the ordinal of the first row of a message that shows."""
+        head = self._heads.get(key)
+        if head is None:
+            head = self._heads[key] = min(self.visible(key))
+        return head
 
 
 def occurrences(keys: Iterable[Key]) -> Iterator[tuple[Key, int]]:
@@ -95,7 +104,9 @@ def merged_order(look: Conversed) -> list[Key]:  # noqa: C901 - two orders, one 
                     met.append((entry.first, own))
         elif number >= since:
             met.append((look.entries[key].first, key))
-    met.sort(key=lambda pair: pair[0])
+    met.sort(key=_opened)
+    for calls in homes.values():
+        calls.sort()
     for position, key in met:
         if key[0] == RESULT:
             owner = None if look.entries[key].entity.stated else _holder(homes.get(key[2], ()), position)
@@ -105,9 +116,14 @@ def merged_order(look: Conversed) -> list[Key]:  # noqa: C901 - two orders, one 
     return [key for head, tail in tails.items() for key in ([head, *tail] if head is not None else tail)]
 
 
-def _holder(homes: Iterable[tuple[int, Key]], position: int) -> Key | None:
+def _opened(pair: tuple[int, Any]) -> int:
+    return pair[0]
+
+
+def _holder(homes: Sequence[tuple[int, Key]], position: int) -> Key | None:
     """Return the message that held a result's call when the result came; of calls that reuse an id the latest then."""
-    return max((home for home in homes if home[0] <= position), default=(-1, None))[1]
+    place = bisect_right(homes, position, key=_opened)
+    return homes[place - 1][1] if place else None
 
 
 def streamed_order(look: Conversed) -> list[Shown]:
@@ -118,6 +134,8 @@ def streamed_order(look: Conversed) -> list[Shown]:
         for row in shown.rows:
             for call in row.calls or ():
                 holders.setdefault(call[1], []).append((look.entries[call].first, number))
+    for known in holders.values():
+        known.sort()
     tails: dict[int, list[int]] = {-1: []}
     waiting: dict[int, list[int]] = {}
     anchor = -1
@@ -130,7 +148,7 @@ def streamed_order(look: Conversed) -> list[Shown]:
         if shown.key[0] == RESULT and shown.key[2] in holders:
             # Of calls that reuse an id the result answers the latest that had opened, or else the first to come.
             calls = holders[shown.key[2]]
-            place = max((call for call in calls if call[0] <= shown.entry.first), default=min(calls))[1]
+            place = calls[max(bisect_right(calls, shown.entry.first, key=_opened) - 1, 0)][1]
         if place > number:
             waiting.setdefault(place, []).append(number)
         else:
@@ -169,8 +187,12 @@ def _joined(look: Conversed) -> list[Shown]:
             row = look.rows(key)[ordinal]
             before = (last_text if kind == TEXT else last).get(lane, -1)
             shown = messages[before] if before >= 0 else None
-            if shown is not None and shown.key == key and not (row.rope and any(r.calls for r in shown.rows)):
-                messages[before] = shown._replace(rows=(*shown.rows, row))
+            # Where a row of it holds calls the last one does: behind calls only more of them join.
+            if shown is not None and shown.key == key and not (row.rope and shown.rows[-1].calls):
+                if isinstance(shown.rows, list):
+                    shown.rows.append(row)
+                else:
+                    messages[before] = shown._replace(rows=[*shown.rows, row])
                 number = before
             else:
                 messages.append(Shown(key, entry, (row,), ordinal))
@@ -216,9 +238,7 @@ def streamed_names(look: Conversed, order: Iterable[Shown]) -> list[str]:
     """Return the ids of the STREAMED messages: the first of an entity keeps its id, the others' are made of it."""
     order = list(order)
     shown, taken = names(look, ())
-    later = {message.key for message in order if message.ordinal}
-    first = {key: min(look.visible(key)) for key in later}
     return [
-        shown[key] if not ordinal or ordinal == first[key] else free(f"{shown[key]}#{ordinal}", taken)
+        shown[key] if not ordinal or ordinal == look.head(key) else free(f"{shown[key]}#{ordinal}", taken)
         for key, _, _, ordinal in order
     ]

@@ -114,7 +114,7 @@ def _streamed(look: Conversed) -> Iterable[Made]:
             continue
         content = text(*[row[2] for row in rows])
         calls = [call for row in rows if row[3] is not None for call in row[3]]
-        heads = not ordinal or ordinal == min(look.visible(key))
+        heads = not ordinal or ordinal == look.head(key)
         message: dict[str, Any] = {"id": name, "role": entity.role}
         if entity.name is not None:
             message["name"] = entity.name

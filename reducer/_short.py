@@ -147,6 +147,7 @@ def end(kind: str, *, sdk: bool) -> Short:
             or conversation.streams is not None
             or key not in live
             or live.__class__ is not dict
+            or len(live) > SMALL
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return None

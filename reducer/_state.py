@@ -285,14 +285,14 @@ class Anomalies:
 
     counts: Mapping[str, int] = attrs.field(factory=dict)
     first: PVector[Anomaly] = pvector()
-    latest: tuple[Anomaly, ...] = ()
+    latest: PVector[Anomaly] = pvector()
 
     def adding(self, anomaly: Anomaly) -> Anomalies:
         """Return these and `anomaly`."""
         counts = {**self.counts, anomaly.code: self.counts.get(anomaly.code, 0) + 1}
         first = self.first.append(anomaly) if len(self.first) < KEPT else self.first
         same_event = self.latest and self.latest[-1].position == anomaly.position
-        latest = (*self.latest, anomaly) if same_event else (anomaly,)
+        latest = self.latest.append(anomaly) if same_event else pvector([anomaly])
         return Anomalies(counts, first, latest)
 
 

@@ -91,6 +91,34 @@ class TruncatedRun(ReducerError):
         return f"the stream ended after {self.position} events inside run {self.run_id!r}{still}"
 
 
+class ResumeError(ReducerError):
+    """A thread that cannot be continued like this (spec: basic/patterns/interrupt-resume).
+
+    `problem` is one of "uncovered" (open interrupts without an answer), "expired" (answered though their time is
+    over), "unknown" (answers to no open interrupt), "repeated" (two answers to one) and "unanswered" (tool calls
+    without a result); `ids` are the interrupts or the calls.
+    """
+
+    _facts = ("problem", "ids")
+
+    def __init__(self, problem: str, ids: tuple[str, ...]) -> None:
+        super().__init__(problem, ids)
+        self.problem = problem
+        self.ids = ids
+
+    def __str__(self) -> str:
+        return f"{_RESUME[self.problem]}: {', '.join(map(repr, self.ids))}"
+
+
+_RESUME = {
+    "uncovered": "every open interrupt needs an entry in resume, be it a cancelled one, and these have none",
+    "expired": "these interrupts have expired and can only be cancelled",
+    "unknown": "resume answers what is no open interrupt of this thread",
+    "repeated": "resume answers these interrupts more than once",
+    "unanswered": "these tool calls have no result yet; add tool messages for them, or pass allow_pending=True",
+}
+
+
 class CheckpointError(ReducerError, ValueError):
     """Stored data that cannot be loaded: damaged, or written by a version this one does not know.
 

@@ -383,7 +383,8 @@ class Model:
         return entity
 
     def add_row(self, entity: Entity, **what: Any) -> Row:
-        if not entity.rows and any(other.id == entity.id and other.kind != entity.kind for other in self.entities):
+        others = [other.kind for other in self.entities if other.id == entity.id and other is not entity]
+        if not entity.rows and (entity.twin or any(kind != entity.kind for kind in others)):
             self.anomaly("shared-id")
         row = Row(entity, **what)
         entity.rows.append(row)
@@ -446,7 +447,6 @@ class Model:
                 self.check_owner(kind, name, tag)
             self.restore(entity)
         if not entity.begun:
-            self.check_opener(kind, name, entity.owner, tag)
             self.open_row(entity)
         entity.open = entity.has_content = True
         row = next((row for row in reversed(entity.rows) if row.takes_text), None)
@@ -551,7 +551,7 @@ class Model:
             self.calls.append(call)
             self.claim_call_value(call)
         if call.row is not None:
-            holder = None if parent is None else self.find("text", parent, "assistant")
+            holder = None if parent is None else self.find("text", parent)
             if tag is None and holder is not None and holder.owner != call.row.entity.owner:
                 self.anomaly("attribution-mismatch")  # untagged, it inherits its parent's owner
             if call.open:
@@ -581,9 +581,9 @@ class Model:
     def place(self, call: Call, tag: str | None, *, again: bool = False) -> None:
         """Give a call its row and its home; `again` when a snapshot had dropped it: that is no opening."""
         parent = call.parent
-        home = None if parent is None else self.find("text", parent, "assistant")
+        home = None if parent is None else self.find("text", parent)
         row: Row | None = None
-        if parent is not None and (home or not any(e.id == parent for e in self.entities)):
+        if parent is not None and (home.role == "assistant" if home else not any(e.id == parent for e in self.entities)):
             if home is None:
                 home = self.create(Entity("text", parent, "assistant", None, tag))
             elif not again:
@@ -723,8 +723,9 @@ class Model:
         stream = self.chunks.get(lane)
         goes_on = stream is not None and stream["kind"] == kind and name in {None, stream["id"]}
         if stream is not None and goes_on:
-            if any(key in event and event[key] != value for key, value in stream["established"].items()):
-                self.anomaly("chunk-conflict")
+            for key, value in stream["established"].items():
+                if key in event and event[key] != value:
+                    self.anomaly("chunk-conflict")
             if tag is not None and tag != lane:
                 self.anomaly("attribution-mismatch")
                 tag = None

@@ -45,6 +45,13 @@ def find(state: State, key: Key) -> Entry | None:
     return state.conversation.index.get(key) if entry is None else entry
 
 
+def unused(state: State, kind: str, name: str) -> str:
+    """Return `name`, made longer until no entity of `kind` has it: a stored thread holds ids that were made before."""
+    while find(state, (kind, name)) is not None:
+        name += "'"
+    return name
+
+
 def store(state: State, key: Key, entry: Entry, *, is_open: bool, conversation: Conversation | None = None) -> State:
     """Put `entry` among the open entities or among the others."""
     conversation = conversation or state.conversation

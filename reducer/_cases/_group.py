@@ -6,13 +6,14 @@ when a call joins it, and is cut for text; else the call joins the parent's curr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 from pyrsistent import pvector
 
 from reducer._cases._entities import TOP, claim, close_row, cut, find, flag, holders, is_cut, merged, store, update
 from reducer._cases._message import create
-from reducer._index import assoc
+from reducer._index import assoc, dissoc
 from reducer._state import CALL, TEXT, Call, Entry, Key, Lane, Message, Owner, Row, State
 
 
@@ -108,6 +109,12 @@ def _with_row(entry: Entry, ordinal: int, row: Row) -> Entry:
     return Entry(message, entry.first, row.last, entry.rope)
 
 
+def _first(state: State, key: Key) -> int:
+    entry = find(state, key)
+    assert entry is not None
+    return entry.first
+
+
 def retire(state: State, key: Key, entry: Entry) -> State:
     """Make way for a new call under an id that is in use: the old one goes on under a key of its own."""
     old: Key = (*key, str(entry.first))
@@ -116,7 +123,9 @@ def retire(state: State, key: Key, entry: Entry) -> State:
     message = find(state, holder)
     if message is not None:
         row = message.entity.rows[ordinal]
-        row = row._replace(calls=pvector([old if call == key else call for call in row.calls]))
+        # The calls of a row stand in the order in which they opened; those of a snapshot opened all at once.
+        place = row.calls.index(key, bisect_left(row.calls, entry.first, key=lambda call: _first(state, call)))
+        row = row._replace(calls=row.calls.set(place, old))
         rows = message.entity.rows.set(ordinal, row)
         state = update(state, holder, message._replace(entity=message.entity._replace(rows=rows)))
-    return State(state.position, {k: v for k, v in state.live.items() if k != key}, state.conversation, state.session)
+    return State(state.position, dissoc(state.live, key), state.conversation, state.session)

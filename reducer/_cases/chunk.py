@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reducer._cases import _message, tool_call
-from reducer._cases._entities import flag
+from reducer._cases._entities import flag, unused
 from reducer._index import assoc, dissoc
 from reducer._state import CALL, REASONING, TEXT, Key, Owner, State, Stream, Streams
 
@@ -80,7 +80,7 @@ def _chunk(
     else:
         state = close_lane(state, event, lane)
         if name is None:
-            name = f"chunk-{state.position}"
+            name = unused(state, kind, f"chunk-{state.position}")
             state = flag(state, event, "chunk-without-id", f"kept as {name!r}")
         key, fresh = (kind, name), True
         state = start(state, key)

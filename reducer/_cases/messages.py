@@ -6,6 +6,7 @@ and reasoning that the producer does not track. May change: the conversation and
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -186,14 +187,14 @@ def _is_home(state: State, key: Key) -> bool:
 def append_unknown(state: State, messages: Iterable[Any]) -> State:
     """Append the messages that the thread does not hold yet, under their own ids or those that it shows them under."""
     fresh: dict[Key, Any] = {}
-    ids = {key[1] for key in state.conversation.index.to_dict()} | {key[1] for key in state.live}
     for message in messages:
         key = key_of(message)
         if key not in fresh and find(state, key) is None and not _is_home(state, key):
             fresh[key] = message
     if not fresh:
         return state
-    if ids:
+    before = {**state.conversation.index.to_dict(), **state.live}
+    if before:
         look = Conversed(state)
         shown = streamed_order(look)
         derived = {
@@ -202,9 +203,9 @@ def append_unknown(state: State, messages: Iterable[Any]) -> State:
         }
         fresh = {key: message for key, message in fresh.items() if key not in derived}
     entities: dict[Key, Entry] = {}
-    before = {**state.conversation.index.to_dict(), **state.live}
+    taken = ChainMap(entities, before)
     for key, message in fresh.items():
-        state, found = stated(state, key, message, {}, {**before, **entities} if message.get("toolCalls") else before)
+        state, found = stated(state, key, message, {}, taken)
         entities.update(found)
     everything = {**state.conversation.index.to_dict(), **entities}
     index_results(everything)

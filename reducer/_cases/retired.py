@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from reducer._cases import reasoning
+from reducer._cases._entities import unused
 from reducer._event import EVENT_CLASSES, make
 from reducer._run import amend, current
-from reducer._state import State
+from reducer._state import REASONING, State
 
 SPAN, MESSAGE = "span", "message"
 
@@ -47,7 +48,7 @@ def _named(state: State, what: str) -> tuple[State, str]:
     """Return the id of the open span or message, a new one where none is open."""
     run = current(state)
     known = run.thinking.get(what) if run is not None else None
-    name = known or f"thinking-{state.position}"
+    name = known or unused(state, REASONING, f"thinking-{state.position}")
     if run is not None and known is None:
         state = amend(state, thinking={**run.thinking, what: name})
     return state, name

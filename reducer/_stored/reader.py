@@ -75,6 +75,10 @@ def _run(told: Any, last: int) -> Run:
     run = Run(*table.RUN.fill(values, {"subagents": mapped((sub.id, sub) for sub in subagents)}))
     if run.last < run.first:
         raise Wrong("ends before it begins", ".last")
+    if run.status == "error" and run.error is None:
+        raise Wrong("is missing of a run that failed", ".error")
+    if run.status != "error" and run.run_id is None:
+        raise Wrong("is missing of a run that started", ".id")
     if run.status == "interrupted" and not (isinstance(run.outcome, Object) and named(run.outcome.get("interrupts"))):
         raise Wrong("must hold the interrupts", ".outcome")
     return run

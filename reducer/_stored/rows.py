@@ -22,6 +22,7 @@ Told = dict[str, Any]
 
 _ROW = frozenset({"at", "t", "calls", "since", "past"})
 _APART = frozenset({TEXT, REASONING, "also", "open", "last"})
+_BEGINS = _ROW | _APART
 _CALL = frozenset({"also", "open", "at", "t"})
 _WHOLE = frozenset({"at", "named"})
 _ID = 2
@@ -99,16 +100,17 @@ class Rows:
             draft = self._drafts.get(told["row"]) if type(told["row"]) is int else None
             if draft is None:
                 raise Wrong("must be the number of a row before it, in which a message begins", ".row")
-            self._row(draft, told)
+            self._row(draft, told, self._span(told))
         elif RESULT in told:
             self._items[number] = self._result(told)
         elif ACTIVITY in told:
             values = table.ACTIVITY.read(told, self.last, _WHOLE)
             self._items[number] = self._whole((ACTIVITY, values[0]), table.ACTIVITY, values, told)
         else:
-            draft = self._drafts[number] = self._message(told, _ROW | _APART, self._span(told)[0])
+            span = self._span(told)
+            draft = self._drafts[number] = self._message(told, _BEGINS, span[0])
             self._items[number] = draft.key
-            self._row(draft, told)
+            self._row(draft, told, span)
 
     def _message(self, told: Told, more: frozenset[str], start: int) -> _Draft:
         """Read what is established about a message."""
@@ -118,8 +120,8 @@ class Rows:
         name = self._read(told, kind, STRING)
         key = self._keyed((kind, name), told)
         values = table.MESSAGE.read(told, self.last, more)
-        table.MESSAGE.fill(values, {"kind": kind, "id": name, "role": table.ROLES[kind]})
-        self._whose(table.MESSAGE, values, start)
+        found = {"kind": kind, "id": name, "role": table.ROLES[kind]}
+        self._whose(table.MESSAGE, values, start, found)
         # Its place among the entities; what it holds is known when all rows are read.
         self._entries[key] = Entry(None, -1, -1)
         return _Draft(key, values, self._read(told, "last", POSITION) if "last" in told else None)
@@ -128,8 +130,7 @@ class Rows:
         members(told)
         self._finish(self._message(told, _APART, self._read(told, "last", POSITION)))
 
-    def _row(self, draft: _Draft, told: Told) -> None:
-        first, last = self._span(told)
+    def _row(self, draft: _Draft, told: Told, span: tuple[int, int]) -> None:
         calls, since = None, -1
         if "calls" in told:
             place = (draft.key, len(draft.rows))
@@ -141,7 +142,7 @@ class Rows:
             raise Wrong("is said of a row without calls", ".since")
         if calls is not None and draft.past:
             raise Wrong("is said of a row with calls", ".past")
-        draft.rows.append(Row(first, last, self._rope(told), calls, since))
+        draft.rows.append(Row(*span, self._rope(told), calls, since))
         self.timeline.append(draft.key)
 
     def _calls(self, told: Any, draft: _Draft, place: tuple[Key, int]) -> list[Key]:
@@ -161,7 +162,7 @@ class Rows:
             "answered": len(key) == _ID and name in self._answered,
             "place": place,
         }
-        self._whose(table.CALL, table.CALL.fill(values, found), first)
+        self._whose(table.CALL, values, first, found)
         call = Call(*values)
         if call.echo is not None and call.echo > (0 if rope is None else len(rope[0])):
             raise Wrong("is more than there are", ".echo")
@@ -178,7 +179,7 @@ class Rows:
     def _whole(self, key: Key, record: Record, values: list[Any], told: Told) -> Key:
         """Take a result or an activity."""
         first, last = self._span(told)
-        self._whose(record, values, first)
+        self._whose(record, values, first, {})
         self._new(key)
         self._entries[key] = Entry(record.kind(*values), first, last)
         self.timeline.append(key)
@@ -186,8 +187,8 @@ class Rows:
 
     def _finish(self, draft: _Draft) -> None:
         """Make a message of which all rows are known."""
-        rows, key = draft.rows, draft.key
-        groups = [ordinal for ordinal, row in enumerate(rows) if row.calls is not None]
+        rows = draft.rows
+        groups = [ordinal for ordinal, row in enumerate(rows) if row[3] is not None]
         first, rope, last = -1, None, draft.last
         if rows and rows[-1].calls is None and not draft.past:
             if last is not None:
@@ -197,7 +198,7 @@ class Rows:
         message = Message(*values)
         if message.group != -1 and message.group not in groups:
             raise Wrong("must be a row that holds calls", ".group")
-        self._entries[key] = Entry(message, first, rows[-1].last if last is None else last, rope)
+        self._entries[draft.key] = Entry(message, first, rows[-1].last if last is None else last, rope)
 
     def _keyed(self, key: Key, told: Told) -> Key:
         """Return the key of a message or call, which nothing else has, and note where it is open."""
@@ -212,10 +213,13 @@ class Rows:
         if key in self._entries:
             raise Wrong(f"is told twice: {key[0]} {', '.join(map(repr, key[1:]))}")
 
-    def _whose(self, record: Record, values: list[Any], first: int) -> None:
-        """Work out whose an entity is, and which run spoke of it last."""
-        run = bisect_right(self.starts, first)
-        record.fill(values, {"tag": record.value(values, "owner"), "run": run})
+    def _whose(self, record: Record, values: list[Any], first: int, found: dict[str, Any]) -> None:
+        """Put what was `found` into the values of an entity, and whose it is, in the run that spoke of it last."""
+        found["run"] = bisect_right(self.starts, first)
+        if "owner" in found:
+            record.fill(values, found)
+        found["tag"] = record.value(values, "owner")
+        record.fill(values, found)
         if record.value(values, "run") > len(self.starts):
             raise Wrong("is more than there are", ".run")
 

@@ -161,11 +161,10 @@ def span(first: int, last: int) -> Any:
 
 def span_of(told: Any, last: int) -> tuple[int, int]:
     """Return the two positions."""
-    read = POSITION.read
-    if type(told) is list:
-        first, length = fixed(told, last, read, read)
-        return first, read(first + length, last)
-    return read(told, last), told
+    first, length = told if type(told) is list and len(told) == 2 else (told, 0)  # noqa: PLR2004 - a span
+    if type(first) is int and type(length) is int and first >= 0 and length >= 0 and first + length <= last:
+        return first, first + length
+    raise Wrong(f"must be a position up to that of the last event, {last}, or one and the distance to another")
 
 
 def _key(what: str, kinds: frozenset[str], most: int) -> Shape:

@@ -192,7 +192,7 @@ ANOMALIES: Final = Record(
     Anomalies,
     Field("counts", "counts", COUNTS),
     Field("first", "first", many(ANOMALY)),
-    Field("latest", "latest", many(ANOMALY, make=tuple)),
+    Field("latest", "latest", many(ANOMALY)),
 )
 SESSION: Final = Record(
     Session,

@@ -122,8 +122,9 @@ class Rows:
         told: Told = {key[0]: told_text(key[1])}
         self._key(told, key)
         rows = message.rows
-        group = max((ordinal for ordinal, row in enumerate(rows) if row.calls), default=-1)
-        derived = {**self._whose(message, start), "group": group, "role": table.ROLES[key[0]]}
+        derived = self._whose(message, start)
+        derived["group"] = max([ordinal for ordinal, row in enumerate(rows) if row[3] is not None], default=-1) if rows else -1
+        derived["role"] = table.ROLES[key[0]]
         if first < 0 and not (rows and rows[-1].last == last):
             told["last"] = last
         return table.MESSAGE.told(message, told, derived)
@@ -145,7 +146,7 @@ class Rows:
         if key in self.live:
             told["open"] = True
 
-    def _whose(self, entity: Any, first: int) -> Mapping[str, Any]:
+    def _whose(self, entity: Any, first: int) -> dict[str, Any]:
         return {"tag": entity.owner, "run": bisect_right(self.starts, first)}
 
     @staticmethod

@@ -1,0 +1,212 @@
+"""The way into a run that goes on, for a reader who comes late (spec: basic/patterns/streaming).
+
+What stands is told as snapshots (see `_replay`). Then what the rest of the run will continue is opened again. The
+order is what makes it right: what a snapshot dropped while it was open opens before the snapshot, which drops it
+again; calls stand in the snapshot without their arguments, which are streamed again, so that a reader who shows
+arguments as they come sees all of them; chunk streams open last, since most events would end them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reducer._cases._mark import mark
+from reducer._frozen import thaw
+from reducer._objects import Replayed, event_object
+from reducer._project import held
+from reducer._replay import Wire, finished, messages_snapshot, started
+from reducer._run import current
+from reducer._slots import CONTENT, START, about, reopening
+from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, Run, State, at_rest
+from reducer._text import text
+
+
+def rejoin(state: State) -> list[Replayed]:
+    """Return the events that bring a reader who comes late to where `state` is; the rest of the stream follows them.
+
+    Inside a run that is its thread so far, and what is open: messages, calls, reasoning, chunk streams, steps, spans
+    and subagents. After a run it is the thread as `hydrate` tells it, with the end that the run had. Before anything
+    it is nothing. It raises nothing. For the reference client, and in the MERGED layout, the events and the rest of a
+    valid stream give what the whole stream gives, wherever it was cut (spec: basic/patterns/streaming).
+
+    STREAMED shows after it each message that was there in one piece. Of earlier runs nothing is told but what they
+    left. A thread that `seed` was given no id for is told under an empty one.
+    """
+    state = at_rest(state)
+    run = current(state)
+    told = _going_on(state, run) if run is not None else _over(state)
+    return [event_object(event) for event in told]
+
+
+def _over(state: State) -> Iterator[Wire]:
+    """Tell a thread between two runs."""
+    runs = state.session.runs
+    run = runs[-1] if runs else None
+    messages, shared = _messages(state), thaw(state.session.shared)
+    if messages or shared != {} or (run is not None and run.run_id is not None):
+        yield from _interrupted(state, _asked(state, run))
+        yield _opening(state, run)
+        yield {"type": "STATE_SNAPSHOT", "snapshot": shared}
+        yield messages_snapshot(messages, mark(state))
+        yield _ending(state, run)
+    if run is not None and run.run_id is None:
+        # A failure before any run: none is opened to report it, and it may follow the end of one.
+        yield _failure(run)
+
+
+def _messages(state: State) -> list[Wire]:
+    return [message for _, message in held(state)]
+
+
+def _ending(state: State, run: Run | None) -> Wire:
+    """Tell how the last run ended."""
+    thread_id, run_id = _identity(state, run)
+    if run is not None and run.status == "error" and run.run_id is not None:
+        return _failure(run)
+    if run is None or run.status == "interrupted":
+        return finished(thread_id, run_id, _asked(state, run))
+    ending = {"outcome": run.outcome, "result": run.result, "usage": run.usage or None}
+    return {**finished(thread_id, run_id, []), **{k: thaw(v) for k, v in ending.items() if v is not None}}
+
+
+def _failure(run: Run) -> Wire:
+    code = {} if run.code is None else {"code": run.code}
+    usage = {"usage": thaw(run.usage)} if run.usage else {}
+    return {"type": "RUN_ERROR", "message": run.error, **code, **usage}
+
+
+def _identity(state: State, run: Run | None) -> tuple[str, str]:
+    thread_id = run.thread_id if run is not None else None
+    thread_id = state.session.thread_id if thread_id is None else thread_id
+    run_id = run.run_id if run is not None else None
+    return "" if thread_id is None else thread_id, "" if run_id is None else run_id
+
+
+def _asked(state: State, run: Run | None) -> list[Wire]:
+    """Return the interrupts that `run` ended with and that wait for an answer."""
+    if run is None or run.status != "interrupted":
+        return []
+    asked = {interrupt["id"] for interrupt in thaw(run.outcome)["interrupts"]}
+    return [thaw(interrupt) for interrupt in state.session.interrupts if interrupt.get("id") in asked]
+
+
+def _interrupted(state: State, later: list[Wire]) -> Iterator[Wire]:
+    """Tell the interrupts that wait, but for those that are told `later`, as an earlier run that they ended."""
+    waiting = [thaw(interrupt) for interrupt in state.session.interrupts]
+    interrupts = [interrupt for interrupt in waiting if interrupt not in later]
+    if interrupts:
+        runs = [run for run in state.session.runs if run.status == "interrupted"]
+        thread_id, run_id = _identity(state, runs[-1] if runs else None)
+        yield started(thread_id, run_id)
+        yield finished(thread_id, run_id, interrupts)
+
+
+def _opening(state: State, run: Run | None) -> Wire:
+    """Open a run again; one whose input was told ends otherwise than one whose input nobody knows."""
+    thread_id, run_id = _identity(state, run)
+    if run is None:
+        return started(thread_id, run_id)
+    known = {"parentRunId": run.parent_run_id, "protocolVersion": run.protocol_version}
+    more: Wire = {name: value for name, value in known.items() if value is not None}
+    if run.echoed:
+        nothing: Wire = {"messages": [], "tools": [], "context": [], "forwardedProps": {}}
+        more["input"] = {"threadId": thread_id, "runId": run_id, "state": thaw(state.session.shared), **nothing}
+    return started(thread_id, run_id, **more)
+
+
+def _going_on(state: State, run: Run) -> Iterator[Wire]:
+    """Tell a run that goes on."""
+    live = dict(sorted(state.live.items(), key=lambda item: (item[1].first, item[0])))
+    streams = state.conversation.streams
+    lanes = streams.lanes if streams is not None else {}
+    chunked = {stream.key for stream in lanes.values()}
+    dropped = {key: entry for key, entry in live.items() if _is_dropped(key, entry)}
+    explicit = {key: entry for key, entry in live.items() if key not in dropped and key not in chunked}
+    yield from _interrupted(state, [])
+    yield _opening(state, run)
+    yield {"type": "STATE_SNAPSHOT", "snapshot": thaw(state.session.shared)}
+    yield from _subagents(run)
+    for key, entry in dropped.items():
+        yield _start(key, entry.entity)
+    yield messages_snapshot(_without_arguments(_messages(state), live), mark(state))
+    yield from _phases(run, state)
+    for key, entry in {**dropped, **explicit}.items():
+        yield from _opened(key, entry, again=key in explicit)
+    yield from _unclaimed(state)
+    # Of a kind the lane that was used last comes last: a bare chunk with no other clue continues that one.
+    for lane in sorted(lanes, key=lambda lane: streams is not None and lane in streams.recent.values()):
+        stream = lanes[lane]
+        arguments = text(live[stream.key].rope) if stream.key[0] == CALL else ""
+        name = live[stream.key].entity.name
+        yield reopening(lane, stream, name, {"delta": arguments} if arguments else {})
+
+
+def _subagents(run: Run) -> Iterator[Wire]:
+    subagents = sorted(run.subagents.values(), key=lambda sub: sub.first)
+    for sub in subagents:
+        yield {"type": "SUBAGENT_STARTED", "subagentRunId": sub.id, "name": sub.name, **thaw(sub.started)}
+    for sub in subagents:
+        if sub.ended is not None:
+            kind = "SUBAGENT_ERROR" if sub.status == "error" else "SUBAGENT_FINISHED"
+            yield {"type": kind, "subagentRunId": sub.id, **thaw(sub.ended)}
+
+
+def _phases(run: Run, state: State) -> Iterator[Wire]:
+    """Open steps and reasoning spans."""
+    for (owner, name), _ in sorted(run.steps.items(), key=lambda step: step[1]):
+        yield {"type": "STEP_STARTED", "stepName": name, **_tag(owner)}
+    for name, owner in sorted(run.spans.items(), key=lambda span: span[0]):
+        key: Key = (REASONING, name)
+        message = state.live.get(key) or state.conversation.index.get(key)
+        # The snapshot has said whose the messages are, so only a tag that agrees may be repeated.
+        agreed = message is None or message.entity.owner == owner
+        yield {"type": "REASONING_START", "messageId": name, **_tag(owner if agreed else None)}
+
+
+def _tag(owner: Owner) -> Wire:
+    return {} if owner is None else {"subagentRunId": owner}
+
+
+def _unclaimed(state: State) -> Iterator[Wire]:
+    """Tell the encrypted values whose entities have yet to come."""
+    for (subtype, name), (value, value_type) in state.conversation.unclaimed.items():
+        typed = {} if value_type is None else {"encryptedValueType": value_type}
+        event = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": subtype, "entityId": name}
+        yield {**event, "encryptedValue": value, **typed}
+
+
+def _is_dropped(key: Key, entry: Entry) -> bool:
+    """Say whether a snapshot dropped what goes on streaming, so that nothing of it shows."""
+    if key[0] == CALL:
+        return entry.entity.place is None and entry.entity.name != ""
+    return entry.first < 0 and not entry.entity.rows
+
+
+def _without_arguments(messages: list[Wire], live: Mapping[Key, Entry]) -> list[Wire]:
+    for message in messages:
+        for call in message.get("toolCalls", ()):
+            entry = live.get((CALL, call["id"]))
+            if entry is not None and entry.entity.home == message["id"]:
+                call["function"]["arguments"] = ""
+    return messages
+
+
+def _start(key: Key, entity: Any) -> Wire:
+    tag = entity.tag if entity.tag == entity.owner else None
+    if key[0] == CALL:
+        inside = entity.place is not None and entity.home != entity.id
+        parent = {"parentMessageId": entity.home} if inside else {}
+        return about(key, START, tag, {"toolCallName": entity.name, **parent})
+    name = {} if key[0] != TEXT or entity.name is None else {"name": entity.name}
+    return about(key, START, tag, {"role": entity.role, **name})
+
+
+def _opened(key: Key, entry: Entry, *, again: bool) -> Iterator[Wire]:
+    """Open what goes on streaming, where that has still to be done, and tell the arguments so far."""
+    never_started = key[0] == CALL and entry.entity.place is None and entry.entity.name == ""
+    if again and not never_started:
+        yield _start(key, entry.entity)
+    arguments = text(entry.rope) if key[0] == CALL else ""
+    if arguments or never_started:
+        yield about(key, CONTENT, None, {"delta": arguments})
