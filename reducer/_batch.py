@@ -14,7 +14,6 @@ from reducer._index import SMALL, assoc
 from reducer._short import quiet
 from reducer._state import CALL, NO_PEN, REASONING, TEXT, Entry, Key, Owner, State, at_rest
 from reducer._text import append
-from reducer.errors import MalformedEvent
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
@@ -64,7 +63,7 @@ class Batch:
             for one in chosen:
                 key = one.key
                 entity, first, _, rope = live[key]
-                entry = _new(Entry, (entity, first, one.last, append(rope, _joined(one.deltas))))
+                entry = _new(Entry, (entity, first, one.last, append(rope, "".join(one.deltas))))
                 if fresh is None:
                     live = assoc(live, key, entry)
                 else:
@@ -96,15 +95,7 @@ class Batch:
 
 SPANS = frozenset({"REASONING_START", "REASONING_END"})
 MANY = 64
-"""With more entities waiting than this, to write all of them is cheaper than to look which of them an opening touches."""
+"""With more than so many entities waiting all are written, since to look through them for each opening is dearer."""
 
 OPENS = frozenset({"TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT"})
 ENDS = {"TEXT_MESSAGE_END": TEXT, "REASONING_MESSAGE_END": REASONING, "TOOL_CALL_END": CALL}
-
-
-def _joined(deltas: list[Any]) -> str:
-    try:
-        return "".join(deltas)
-    except TypeError:
-        wrong = next(delta for delta in deltas if not isinstance(delta, str))
-        raise MalformedEvent(("delta",), wrong, "must be a string") from None

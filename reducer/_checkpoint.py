@@ -12,7 +12,7 @@ import json
 import re
 from hashlib import sha256
 from math import isfinite
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from reducer._state import State
 from reducer._stored.reader import state_of
@@ -48,11 +48,13 @@ def loads(data: bytes | str) -> State:
     """
     body = _body(_bytes(data))
     try:
-        return state_of(_READER.decode(body.decode()))
+        told = _READER.decode(body.decode())
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"it is no JSON that can be read: {error}", "state") from None
+    try:
+        return state_of(told)
     except Wrong as wrong:
         raise CheckpointError(wrong.why, "".join(wrong.path).lstrip(".")) from None
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"it is no JSON that a checkpoint holds: {error}", "state") from None
 
 
 def _bytes(data: object) -> bytes:

@@ -38,12 +38,12 @@ from reducer._cases._entities import flag
 from reducer._cases.messages import append_unknown, messages_snapshot
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
-from reducer._frozen import Object, freeze, to_wire
+from reducer._frozen import Object, Unfreezable, freeze, to_wire
 from reducer._rules import RULES
 from reducer._run import current, with_session
 from reducer._short import SHORT, Short
 from reducer._state import CALL, REASONING, TEXT, State, at_rest
-from reducer._wire import admit, decode
+from reducer._wire import admit, decode, malformed
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
 
 NOTHING, LANE, ALL = "nothing", "lane", "all"
@@ -130,10 +130,12 @@ def fold(state: State, event: object) -> State:
                 return after
         return _general(state, event, _ROUTES.get(event.__class__) or _route(event))
     except (TypeError, AttributeError):
-        # SDK objects can be changed after they were checked: let the rules of the wire say what is wrong with it.
-        if isinstance(event, BaseModel):
-            decode(to_wire(event))
-        raise
+        # SDK objects can be changed after they were checked: the rules of the wire say what is wrong with this one.
+        if not isinstance(event, BaseModel):
+            raise
+        return _general(state, event, Route(UNKNOWN, ready=False))
+    except Unfreezable as error:
+        raise malformed(error) from error
 
 
 def _route(event: object) -> Route:
@@ -153,8 +155,8 @@ def _route(event: object) -> Route:
 
 
 def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
-    # A result's content may hold models, so off the short way the SDK's object is decoded first.
-    route = _ROUTES[cls] = Route(CASES[kind], ready=not sdk or kind != "TOOL_CALL_RESULT", kind=kind)
+    # An SDK's object can be changed after it was checked, so off the short way, which looks for itself, it is decoded.
+    route = _ROUTES[cls] = Route(CASES[kind], ready=not sdk, kind=kind)
     if kind in SHORT:
         _SHORT[cls] = SHORT[kind][0](sdk)
     if kind in CONTENT:
@@ -165,7 +167,7 @@ def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
 def _general(state: State, event: Any, route: Route) -> State:
     """Fold an event the long way (see the module's first lines)."""
     case, state = route.case, at_rest(state)
-    if not route.ready or (not isinstance(event, Event) and event.__pydantic_extra__):
+    if not route.ready:
         event = _admitted(event)
         case = UNKNOWN if isinstance(event, UnknownEvent) else CASES[event.type]
     if case is UNKNOWN:
@@ -225,28 +227,33 @@ def fold_all(state: State, events: Iterable[object]) -> State:
     waiting, gathers = batch.waiting, _GATHERS
     for event in events:
         cls = event.__class__
-        gathering = gathers.get(cls)
-        if gathering is not None:
-            kind, is_call, sdk = gathering
-            name = event.tool_call_id if is_call else event.message_id  # type: ignore[attr-defined]
-            one = waiting[kind].get(name)
-            if one is None:
-                one = batch.gather(kind, name, position)
-            if (
-                one is not None
-                and event.metadata is None  # type: ignore[attr-defined]
-                and not (event.__pydantic_extra__ if sdk else event.notes)  # type: ignore[attr-defined]
-                and (event.subagent_run_id is None or event.subagent_run_id == one.tag)  # type: ignore[attr-defined]
-            ):
-                one.deltas.append(event.delta)  # type: ignore[attr-defined]
-                one.last = position
-                position += 1
-                continue
-        after, short = None, _SHORT.get(cls)
-        if short is not None:
-            touched = batch.touched(_ROUTES[cls].kind, event)
-            if touched is not None:
-                after = short(batch.write(position, touched), event)
+        after = None
+        try:
+            gathering = gathers.get(cls)
+            if gathering is not None:
+                kind, is_call, sdk = gathering
+                name = event.tool_call_id if is_call else event.message_id  # type: ignore[attr-defined]
+                one = waiting[kind].get(name)
+                if one is None:
+                    one = batch.gather(kind, name, position)
+                if (
+                    one is not None
+                    and event.metadata is None  # type: ignore[attr-defined]
+                    and event.delta.__class__ is str  # type: ignore[attr-defined]
+                    and not (event.__pydantic_extra__ if sdk else event.notes)  # type: ignore[attr-defined]
+                    and (event.subagent_run_id is None or event.subagent_run_id == one.tag)  # type: ignore[attr-defined]
+                ):
+                    one.deltas.append(event.delta)  # type: ignore[attr-defined]
+                    one.last = position
+                    position += 1
+                    continue
+            short = _SHORT.get(cls)
+            if short is not None:
+                touched = batch.touched(_ROUTES[cls].kind, event)
+                if touched is not None:
+                    after = short(batch.write(position, touched), event)
+        except (TypeError, AttributeError):
+            after = None  # for `fold`, which says what is wrong with the event
         if after is None:
             after = fold(batch.write(position), event)
         batch.state = at_rest(after)
@@ -279,6 +286,11 @@ def seed(messages: Iterable[Any] = (), state: Any = Object({}), thread_id: str |
     `messages` are its messages (wire form or SDK objects), `state` its shared state (any JSON; an absent one is the
     empty object), `thread_id` its id. Raises `MalformedEvent` for messages that the schema rejects.
     """
-    event = decode({"type": "MESSAGES_SNAPSHOT", "messages": to_wire(list(messages))})
-    seeded = with_session(State(), thread_id=thread_id, shared=freeze(state, ("state",)))
+    try:
+        told = to_wire(list(messages))
+        shared = freeze(state, ("state",))
+    except Unfreezable as error:
+        raise malformed(error) from error
+    event = decode({"type": "MESSAGES_SNAPSHOT", "messages": told})
+    seeded = with_session(State(), thread_id=thread_id, shared=shared)
     return append_unknown(_noted(seeded, event), event.messages)

@@ -76,7 +76,7 @@ def occurrences(keys: Iterable[Key]) -> Iterator[tuple[Key, int]]:
         yield key, ordinal
 
 
-def merged_order(look: Conversed) -> list[Key]:  # noqa: C901 - two orders, one pass each
+def merged_order(look: Conversed) -> list[Key]:  # noqa: C901, PLR0912 - two orders, one pass each
     """Return the keys of the MERGED messages in order; a call that is a message of its own has a text key."""
     settled = look.settled
     tails: dict[Key | None, list[Key]] = {None: []}

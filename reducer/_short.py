@@ -41,6 +41,11 @@ Short: TypeAlias = "Callable[[State, Any], State | None]"
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 _NO_ROWS: PVector[Row] = pvector()
+_TEXT_OR_NONE = frozenset({str, type(None)})
+_ROLES: dict[str, frozenset[str | None]] = {
+    TEXT: frozenset({None, "assistant", "user", "system", "developer"}),
+    REASONING: frozenset({REASONING}),
+}
 
 
 def content(kind: str, *, sdk: bool) -> Short:
@@ -98,6 +103,7 @@ def quiet(conversation: Conversation, entry: Entry) -> bool:
 
 def start(kind: str, *, sdk: bool) -> Short:
     """Open a text or reasoning message that is new."""
+    roles = _ROLES[kind]
 
     def open_message(state: State, event: Any) -> State | None:
         position, live, conversation, session, pen = state
@@ -109,8 +115,10 @@ def start(kind: str, *, sdk: bool) -> Short:
             or conversation.streams is not None
             or conversation.unclaimed
             or name.__class__ is not str
+            or tag.__class__ not in _TEXT_OR_NONE
             or (event.__pydantic_extra__ if sdk else event.notes)
-            or (kind is REASONING and role != REASONING)
+            or role.__class__ not in _TEXT_OR_NONE
+            or role not in roles
         ):
             return None
         key: Key = (kind, name)
@@ -120,6 +128,8 @@ def start(kind: str, *, sdk: bool) -> Short:
         if kind is TEXT:
             lane = _new(Lane, (lane[0], position, position, None))
             speaker = event.name
+            if speaker.__class__ not in _TEXT_OR_NONE:
+                return None
         else:
             lane = _new(Lane, (position, lane[1], lane[2], lane[3]))
             speaker = None
@@ -183,6 +193,8 @@ def call(*, sdk: bool) -> Short:
             or conversation.unclaimed
             or name.__class__ is not str
             or tool.__class__ is not str
+            or parent.__class__ not in _TEXT_OR_NONE
+            or tag.__class__ not in _TEXT_OR_NONE
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return None
@@ -255,6 +267,8 @@ def result(*, sdk: bool) -> Short:
             or session.interrupts
             or said.__class__ is not str
             or name.__class__ is not str
+            or answers.__class__ is not str
+            or tag.__class__ not in _TEXT_OR_NONE
             or event.role not in (None, "tool")
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
@@ -293,6 +307,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
             run is None
             or conversation.streams is not None
             or name.__class__ is not str
+            or tag.__class__ not in _TEXT_OR_NONE
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return None
@@ -330,7 +345,11 @@ def known(live: Mapping[Key, Entry], index: Index[Key, Entry], name: str) -> boo
     text, reasoning, activity, alias = (TEXT, name), (REASONING, name), (ACTIVITY, name), (RESULT, name)
     if text in live or reasoning in live:
         return True
-    return any(text in layer or reasoning in layer or activity in layer or alias in layer for layer in index)
+    # A loop, for a generator would cost as much as all it finds.
+    for layer in index:  # noqa: SIM110
+        if text in layer or reasoning in layer or activity in layer or alias in layer:
+            return True
+    return False
 
 
 def moved(conversation: Conversation, key: Key, index: Any, owner: Any, lane: Lane, position: int) -> Conversation:

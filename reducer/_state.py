@@ -15,6 +15,7 @@ from pyrsistent import PVector, pvector
 
 from reducer._frozen import Frozen, Object, same
 from reducer._index import Index, assoc
+from reducer._interrupts import Interrupts
 from reducer._rules import RULES
 from reducer._text import Rope, same_text
 
@@ -304,7 +305,7 @@ class Session(NamedTuple):
 
     shared: Frozen = Object({})
     runs: PVector[Run] = pvector()
-    interrupts: PVector[Object] = pvector()
+    interrupts: Interrupts = Interrupts()
     anomalies: Anomalies = Anomalies()
     thread_id: str | None = None
     begun: bool = False

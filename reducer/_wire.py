@@ -28,7 +28,7 @@ from reducer._schema import EVENTS, RETIRED_EVENTS
 from reducer._shapes import SAFE_INTEGER, Const, Content, Text, Words
 from reducer.errors import MalformedEvent
 
-__all__ = ["EVENT_CLASSES", "DroppedEvent", "Event", "Note", "UnknownEvent", "admit", "decode"]
+__all__ = ["EVENT_CLASSES", "DroppedEvent", "Event", "Note", "UnknownEvent", "admit", "decode", "malformed"]
 
 
 class _Plan(NamedTuple):
@@ -147,8 +147,13 @@ def _decoded_model(event: BaseModel) -> Event:
     try:
         wire = to_wire(event)
     except Unfreezable as error:
-        raise MalformedEvent(error.path, error.value, f"must be JSON: {error.why}") from error
+        raise malformed(error) from error
     return _decoded(wire, Findings(owned=True, attributes=True))
+
+
+def malformed(error: Unfreezable) -> MalformedEvent:
+    """Return what to raise for material of an event that is no JSON."""
+    return MalformedEvent(error.path, error.value, f"must be JSON: {error.why}")
 
 
 def _decoded(data: Any, found: Findings) -> Event:

@@ -581,13 +581,13 @@ class Model:
     def place(self, call: Call, tag: str | None, *, again: bool = False) -> None:
         """Give a call its row and its home; `again` when a snapshot had dropped it: that is no opening."""
         parent = call.parent
+        if parent is not None and not again:
+            self.check_owner("text", parent, tag)
         home = None if parent is None else self.find("text", parent)
         row: Row | None = None
         if parent is not None and (home.role == "assistant" if home else not any(e.id == parent for e in self.entities)):
             if home is None:
                 home = self.create(Entity("text", parent, "assistant", None, tag))
-            elif not again:
-                self.check_owner("text", parent, tag)
         else:
             home = self.find("text", call.id, "assistant")
             if home is None:
@@ -955,6 +955,7 @@ class Model:
         self.timeline.append(entity.rows[0])
         self.state_message(entity, message)
         self.create(entity)
+        self.openers.setdefault((kind, name), entity.owner)
         self.settle_calls(self.calls, entity.calls, keep=True)
         self.bind_results([entity])
         if kind == "result":
@@ -1057,21 +1058,17 @@ class Model:
         """The messages in the order in which they streamed, each result behind its call, under their ids."""
         shown = [row for row in self.timeline if self.shows(row)]
         messages: list[Message] = []
-        waiting: list[Message] = []
+        results: list[Message] = []
         for index, row in enumerate(shown):
             message = next((m for m in reversed(messages) if m.rows[-1].entity is row.entity), None)
             if message is not None and self.continues(message, row, shown[:index]):
                 message.rows.append(row)
+            elif row.entity.kind == "result" and row.entity.call and row.entity.call.row:
+                results.append(Message([row]))
             else:
-                message = Message([row])
-                if row.entity.kind == "result" and row.entity.call and row.entity.call.row:
-                    waiting.append(message)
-                else:
-                    messages.append(message)
-            for result in list(waiting):
-                call = result.rows[0].entity.call
-                if call and self.put_behind(messages, result, call):
-                    waiting.remove(result)
+                messages.append(Message([row]))
+        for result in results:
+            self.put_behind(messages, result, shown)
         self.number(messages)
         return messages
 
@@ -1097,16 +1094,16 @@ class Model:
                 return False
         return True
 
-    def put_behind(self, messages: list[Message], result: Message, call: Call) -> bool:
-        """Behind the call's message, the results there, and the reasoning and activities up to the next text."""
-        for index, message in enumerate(messages):
-            if any(row is call.row for row in message.rows):
-                index += 1
-                while index < len(messages) and messages[index].rows[0].entity.kind != "text":
-                    index += 1
-                messages.insert(index, result)
-                return True
-        return False
+    def put_behind(self, messages: list[Message], result: Message, shown: list[Row]) -> None:
+        """Behind its call's message, and what follows it there: other results, reasoning and activities from before."""
+        call = result.rows[0].entity.call
+        place = next(index for index, message in enumerate(messages) if call and call.row in message.rows) + 1
+        for message in messages[place:]:
+            earlier = shown.index(message.rows[0]) < shown.index(result.rows[0])
+            if message.rows[0].entity.kind == "text" or not earlier:
+                break
+            place += 1
+        messages.insert(place, result)
 
     def number(self, messages: list[Message]) -> None:
         """The first message of an entity has its name, a continuation one made of it and its ordinal."""

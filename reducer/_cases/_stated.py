@@ -9,6 +9,7 @@ from pyrsistent import pvector
 
 from reducer._cases._entities import claim
 from reducer._frozen import Object, freeze
+from reducer._interrupts import Interrupts
 from reducer._run import with_session
 from reducer._state import (
     ACTIVITY,
@@ -146,4 +147,4 @@ def settle(state: State) -> State:
     state = State(state.position, live, conversation, state.session)
     interrupts = state.session.interrupts
     left = [interrupt for interrupt in interrupts if interrupt.get("toolCallId") not in answered]
-    return state if len(left) == len(interrupts) else with_session(state, interrupts=pvector(left))
+    return state if len(left) == len(interrupts) else with_session(state, interrupts=Interrupts().adding(left))

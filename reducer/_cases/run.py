@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-from pyrsistent import pvector
 
 from reducer._cases._entities import close_all, flag
 from reducer._cases._stated import key_of
 from reducer._cases.messages import append_unknown
 from reducer._frozen import Object, freeze
+from reducer._interrupts import Interrupts
 from reducer._run import amend, current, with_session
 from reducer._state import CALL, Key, Owner, Run, State
 
@@ -63,12 +63,11 @@ def _echoed(state: State, event: Any, told: Any) -> State:
         state = with_session(state, shared=freeze(told["state"], ("input", "state")))
     state = _owned(append_unknown(state, told.get("messages") or ()), told.get("messages") or ())
     for entry in told.get("resume") or ():
-        answered, interrupts = entry.get("interruptId"), state.session.interrupts
-        left = [interrupt for interrupt in interrupts if interrupt.get("id") != answered]
-        if len(left) == len(interrupts):
-            state = flag(state, event, "resume-unknown", repr(answered))
+        answered, interrupts = entry["interruptId"], state.session.interrupts
+        if answered in interrupts:
+            state = with_session(state, interrupts=interrupts.without(answered))
         else:
-            state = with_session(state, interrupts=pvector(left))
+            state = flag(state, event, "resume-unknown", repr(answered))
     return state
 
 
@@ -110,7 +109,7 @@ def run_finished(state: State, event: Any) -> State:
 def _interrupts(state: State, event: Any, kind: str, outcome: Any, *, echoed: bool) -> State:
     """An interrupt outcome opens interrupts; a plain end of a run whose input nobody told retires the earlier ones."""
     if kind == "success" and not echoed:
-        return with_session(state, interrupts=pvector([]))
+        return with_session(state, interrupts=Interrupts())
     if kind != "interrupt":
         return state
     raised: dict[str, Object] = {}
@@ -120,8 +119,7 @@ def _interrupts(state: State, event: Any, kind: str, outcome: Any, *, echoed: bo
         if name in raised:
             state = flag(state, event, "duplicate-interrupt-id", repr(name))
         raised[name] = interrupt
-    kept = [interrupt for interrupt in state.session.interrupts if interrupt.get("id") not in raised]
-    return with_session(state, interrupts=pvector([*kept, *raised.values()]))
+    return with_session(state, interrupts=state.session.interrupts.adding(raised.values()))
 
 
 def run_error(state: State, event: Any) -> State:

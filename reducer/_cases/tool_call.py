@@ -171,8 +171,5 @@ def answer(state: State, call_id: str) -> State:
     if entry is not None and not entry.entity.answered:
         call = entry.entity._replace(answered=True)
         state = update(state, (CALL, call_id), entry._replace(entity=call))
-    interrupts = state.session.interrupts
-    for interrupt in interrupts:
-        if interrupt.get("toolCallId") == call_id:
-            interrupts = interrupts.remove(interrupt)
+    interrupts = state.session.interrupts.answered(call_id)
     return state if interrupts is state.session.interrupts else with_session(state, interrupts=interrupts)

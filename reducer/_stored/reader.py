@@ -14,7 +14,7 @@ from reducer._frozen import Object
 from reducer._state import Conversation, Lane, Owner, Run, Session, Settled, State, Stream, Streams, Subagent
 from reducer._stored import table
 from reducer._stored.rows import Rows
-from reducer._stored.shapes import OWNER, each, mapped, members, named
+from reducer._stored.shapes import OWNER, each, mapped, named
 from reducer._stored.values import Wrong, within
 
 Told = dict[str, Any]
@@ -51,9 +51,6 @@ def state_of(told: Any) -> State:
 
 def _session(values: list[Any]) -> Session:
     session = Session(*values)
-    ids = [interrupt.get("id") for interrupt in session.interrupts]
-    if len(set(ids)) < len(ids):
-        raise Wrong("has one id twice", ".interrupts")
     if len(session.anomalies.first) > sum(session.anomalies.counts.values()):
         raise Wrong("counts fewer than there are", ".anomalies.counts")
     return session

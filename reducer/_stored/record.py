@@ -32,7 +32,7 @@ class Field(NamedTuple):
 class Record:
     """A record of the state, and how it is stored."""
 
-    def __init__(self, kind: type, *fields: Field, elsewhere: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kind: Any, *fields: Field, elsewhere: Mapping[str, str] | None = None) -> None:
         self.kind = kind
         self.fields = fields
         self.elsewhere = dict(elsewhere or {})
@@ -40,31 +40,33 @@ class Record:
         self._places = {attribute: place for place, attribute in enumerate(self.attributes)}
         self._blank = [_ELSEWHERE] * len(self.attributes)
         self._readers: dict[str, tuple[int, Read]] = {}
-        self._plan: list[tuple[int, Field, Any]] = []
+        self._plan: list[tuple[int, Field]] = []
         for field in fields:
             place = self._places[field.attribute]
             self._blank[place] = field.default
             self._readers[field.name] = (place, field.shape.read)
             if field.shape.holds is not None:
                 self._readers[f"{field.name}*"] = (place, flat(field.shape))
-            self._plan.append((place, field, None if field.shape.holds else field.shape.write))
-        self._required = [(place, field.name) for place, field, _ in self._plan if field.default is REQUIRED]
+            self._plan.append((place, field))
+        self._required = [(place, field.name) for place, field in self._plan if field.default is REQUIRED]
 
-    def told(self, values: Sequence[Any], told: dict[str, Any], derived: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def told(
+        self, values: Sequence[Any], told: dict[str, Any], derived: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Add the record, whose attributes are `values`, to `told`, an object of the file, and return that.
 
         `derived` has the defaults that follow from the context, by attribute.
         """
-        for place, (attribute, name, _, default), write in self._plan:
+        for place, (attribute, name, shape, default) in self._plan:
             value = values[place]
             if default is DERIVED and derived is not None:
                 default = derived[attribute]  # noqa: PLW2901 - the default there is
             if value is default or value == default:
                 continue
-            if write is None:
-                tell(told, name, value)
+            if shape[2] is None:
+                told[name] = shape[0](value)
             else:
-                told[name] = write(value)
+                tell(told, name, shape[0](value))
         return told
 
     def read(self, told: Any, last: int, more: frozenset[str] = frozenset()) -> list[Any]:
@@ -104,19 +106,27 @@ class Record:
 
     def shape(self) -> Shape:
         """Return the record, of which all is stored in its fields, as what a field may hold."""
-        return Shape(lambda value: self.told(values_of(value), {}), lambda told, last: self.kind(*self.read(told, last)))
+
+        def made(told: Any, last: int) -> Any:
+            return self.kind(*self.read(told, last))
+
+        return Shape(lambda value: self.told(values_of(value), {}), made)
 
 
 def many(record: Record, make: Callable[[list[Any]], Any] = pvector) -> Shape:
     """Return a sequence of such records as what a field may hold."""
     one = record.shape()
-    return Shape(lambda values: [one.write(value) for value in values], lambda told, last: make(each(told, one.read, last)))
+
+    def read(told: Any, last: int) -> Any:
+        return make(each(told, one.read, last))
+
+    return Shape(lambda values: [one.write(value) for value in values], read)
 
 
-def attributes(kind: type) -> tuple[str, ...]:
+def attributes(kind: Any) -> tuple[str, ...]:
     """Return the names of a record's attributes, in order."""
     if issubclass(kind, tuple):
-        return kind._fields  # type: ignore[attr-defined,no-any-return]
+        return kind._fields  # type: ignore[no-any-return]
     return tuple(field.name for field in attrs.fields(kind))
 
 

@@ -10,7 +10,7 @@ import attrs
 from pyrsistent import pvector
 
 from reducer._index import Index
-from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Activity, Call, Entry, Key, Message, Result, Row
+from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Call, Entry, Key, Message, Row
 from reducer._stored import table
 from reducer._stored.record import Record
 from reducer._stored.shapes import FLAG, MARK, POSITION, Shape, array, mapped, members, span_of
@@ -24,7 +24,9 @@ _ROW = frozenset({"at", "t", "calls", "since", "past"})
 _APART = frozenset({TEXT, REASONING, "also", "open", "last"})
 _BEGINS = _ROW | _APART
 _CALL = frozenset({"also", "open", "at", "t"})
-_WHOLE = frozenset({"at", "named"})
+_RESULT = frozenset({"at", "named"})
+_ACTIVITY = frozenset({"at"})
+_UNKNOWN = Entry(None, -1, -1)
 _ID = 2
 """How many parts a key has at least: the kind and an id. What has more is another of that id."""
 
@@ -52,13 +54,16 @@ class Rows:
         self._drafts: dict[int, _Draft] = {}
         self._items: dict[int, Key] = {}
         self._answered: set[str] = set()
+        self._continued: set[int] = set()
         self._named: dict[str, Key] = {}
 
     def read(self, told: Any) -> None:
         """Read all rows."""
         for number, one in enumerate(array(told)):
-            if type(one) is dict and RESULT in one and "call" in one:
+            if RESULT in within(f"[{number}]", members, one) and "call" in one:
                 self._answered.add(within(f"[{number}].call", text_of, one["call"]))
+            if type(one.get("row")) is int:
+                self._continued.add(one["row"])
         for number, one in enumerate(told):
             within(f"[{number}]", self._item, number, one)
         for number, draft in self._drafts.items():
@@ -93,9 +98,9 @@ class Rows:
         """Return what is open."""
         return mapped((key, self._entries[key]) for key in self._open)
 
-    def _item(self, number: int, told: Any) -> None:
+    def _item(self, number: int, told: Told) -> None:
         """Read a row, and what begins in it."""
-        if "row" in members(told):
+        if "row" in told:
             members(told, "row", *_ROW)
             draft = self._drafts.get(told["row"]) if type(told["row"]) is int else None
             if draft is None:
@@ -104,13 +109,17 @@ class Rows:
         elif RESULT in told:
             self._items[number] = self._result(told)
         elif ACTIVITY in told:
-            values = table.ACTIVITY.read(told, self.last, _WHOLE)
+            values = table.ACTIVITY.read(told, self.last, _ACTIVITY)
             self._items[number] = self._whole((ACTIVITY, values[0]), table.ACTIVITY, values, told)
         else:
             span = self._span(told)
-            draft = self._drafts[number] = self._message(told, _BEGINS, span[0])
+            draft = self._message(told, _BEGINS, span[0])
             self._items[number] = draft.key
             self._row(draft, told, span)
+            if number in self._continued:
+                self._drafts[number] = draft
+            else:
+                self._finish(draft)
 
     def _message(self, told: Told, more: frozenset[str], start: int) -> _Draft:
         """Read what is established about a message."""
@@ -123,11 +132,12 @@ class Rows:
         found = {"kind": kind, "id": name, "role": table.ROLES[kind]}
         self._whose(table.MESSAGE, values, start, found)
         # Its place among the entities; what it holds is known when all rows are read.
-        self._entries[key] = Entry(None, -1, -1)
-        return _Draft(key, values, self._read(told, "last", POSITION) if "last" in told else None)
+        self._entries[key] = _UNKNOWN
+        return _Draft(key, values, self._read(told, "last", POSITION))
 
     def _message_apart(self, told: Any) -> None:
-        members(told)
+        if "last" not in members(told):
+            raise Wrong("is missing", ".last")
         self._finish(self._message(told, _APART, self._read(told, "last", POSITION)))
 
     def _row(self, draft: _Draft, told: Told, span: tuple[int, int]) -> None:
@@ -170,7 +180,7 @@ class Rows:
         return key
 
     def _result(self, told: Told) -> Key:
-        values = table.RESULT.read(told, self.last, _WHOLE)
+        values = table.RESULT.read(told, self.last, _RESULT)
         key = self._whole((RESULT, values[0], values[1]), table.RESULT, values, told)
         if self._read(told, "named", FLAG, False) and self._named.setdefault(values[0], key) != key:
             raise Wrong("is said of two results", ".named")
@@ -194,10 +204,8 @@ class Rows:
             if last is not None:
                 raise Wrong("is said of a message that has a current row", ".last")
             first, last, rope, *_ = rows.pop()
-        values = table.MESSAGE.fill(draft.values, {"rows": pvector(rows), "group": groups[-1] if groups else -1})
-        message = Message(*values)
-        if message.group != -1 and message.group not in groups:
-            raise Wrong("must be a row that holds calls", ".group")
+        found = {"rows": pvector(rows), "group": groups[-1] if groups else -1}
+        message = Message(*table.MESSAGE.fill(draft.values, found))
         self._entries[draft.key] = Entry(message, first, rows[-1].last if last is None else last, rope)
 
     def _keyed(self, key: Key, told: Told) -> Key:
@@ -214,12 +222,9 @@ class Rows:
             raise Wrong(f"is told twice: {key[0]} {', '.join(map(repr, key[1:]))}")
 
     def _whose(self, record: Record, values: list[Any], first: int, found: dict[str, Any]) -> None:
-        """Put what was `found` into the values of an entity, and whose it is, in the run that spoke of it last."""
-        found["run"] = bisect_right(self.starts, first)
-        if "owner" in found:
-            record.fill(values, found)
-        found["tag"] = record.value(values, "owner")
+        """Put what was `found` into the values of an entity that began at `first`, then whose it is by default."""
         record.fill(values, found)
+        record.fill(values, {"tag": record.value(values, "owner"), "run": bisect_right(self.starts, first)})
         if record.value(values, "run") > len(self.starts):
             raise Wrong("is more than there are", ".run")
 

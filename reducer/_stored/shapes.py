@@ -8,24 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pyrsistent import pmap
+from pyrsistent import pmap, pvector
 
 from reducer._frozen import VECTOR, Frozen, Object, freeze
 from reducer._index import SMALL
+from reducer._interrupts import Interrupts
 from reducer._rules import RULES
 from reducer._state import CALL, REASONING
 from reducer._state import TEXT as TEXT_KIND
-from reducer._stored.values import Wrong, made, text_of, told_text
+from reducer._stored.values import Wrong, made, text_of, told_text, within
 
 Read: TypeAlias = Callable[[Any, int], Any]
 
 
 class Shape(NamedTuple):
-    """`write` gives what stands in the file, `read` what the state holds; `holds` is what JSON of any depth must be."""
+    """`write` gives what stands in the file, `read` what the state holds.
+
+    JSON of any depth, which may stand there in two forms, has `holds` too: what the state holds of it, frozen.
+    """
 
     write: Callable[[Any], Any]
     read: Read
-    holds: Callable[[Frozen], Frozen] | None = None
+    holds: Callable[[Any], Any] | None = None
 
 
 def array(told: Any) -> list[Any]:
@@ -47,13 +51,7 @@ def members(told: Any, *names: str) -> dict[str, Any]:
 
 def each(told: Any, read: Read, last: int) -> list[Any]:
     """Return what the members of an array are read as."""
-    found: list[Any] = []
-    for one in array(told):
-        try:
-            found.append(read(one, last))
-        except Wrong as wrong:
-            raise wrong.under(f"[{len(found)}]") from None
-    return found
+    return [within(f"[{number}]", read, one, last) for number, one in enumerate(array(told))]
 
 
 def fixed(told: Any, last: int, *reads: Read) -> Iterable[Any]:
@@ -132,13 +130,16 @@ OWNER: Final = Shape(
 FLAG: Final = Shape(bool, _flag)
 POSITION: Final = integer(0, bounded=True)
 MARK: Final = integer(-1, bounded=True)
-ORDINAL: Final = integer(-1, bounded=False)
 COUNT: Final = integer(0, bounded=False)
 RULE: Final = one_of(*RULES)
 
 
 def _objects(value: Any) -> bool:
     return type(value) is VECTOR and {Object}.issuperset(map(type, value))
+
+
+def _counted(value: Any) -> bool:
+    return _objects(value) and not any(type(held) in (Object, VECTOR) for one in value for _, held in one.items())
 
 
 def named(value: Any) -> bool:
@@ -148,10 +149,21 @@ def named(value: Any) -> bool:
 
 ANY: Final = _json("JSON", lambda _: True)
 OBJECT: Final = _json("an object", lambda value: type(value) is Object)
-OBJECTS: Final = _json("an array of objects", _objects)
-NAMED: Final = _json("an array of objects with ids", named)
+USAGE: Final = _json("an array of objects of strings and numbers", _counted)
 PARTS: Final = _json("an array", lambda value: type(value) is VECTOR)
 CONTENT: Final = _json("a string or an array", lambda value: type(value) is str or type(value) is VECTOR)
+
+
+def _interrupts(value: Any) -> Interrupts:
+    if not named(value):
+        raise Wrong("must be an array of objects with ids")
+    found = Interrupts().adding(value)
+    if len(found) < len(value):
+        raise Wrong("has one id twice")
+    return found
+
+
+INTERRUPTS: Final = Shape(pvector, lambda told, _: _interrupts(freeze(told)), _interrupts)
 
 
 def span(first: int, last: int) -> Any:
@@ -161,7 +173,7 @@ def span(first: int, last: int) -> Any:
 
 def span_of(told: Any, last: int) -> tuple[int, int]:
     """Return the two positions."""
-    first, length = told if type(told) is list and len(told) == 2 else (told, 0)  # noqa: PLR2004 - a span
+    first, length = told if type(told) is list and len(told) == 2 else (told, 0)
     if type(first) is int and type(length) is int and first >= 0 and length >= 0 and first + length <= last:
         return first, first + length
     raise Wrong(f"must be a position up to that of the last event, {last}, or one and the distance to another")
@@ -170,7 +182,7 @@ def span_of(told: Any, last: int) -> tuple[int, int]:
 def _key(what: str, kinds: frozenset[str], most: int) -> Shape:
     def read(told: Any, last: int) -> tuple[str, ...]:
         key = tuple(each(told, TEXT.read, last))
-        if not 2 <= len(key) <= most or key[0] not in kinds:  # noqa: PLR2004 - a kind and an id
+        if not 2 <= len(key) <= most or key[0] not in kinds:
             raise Wrong(f"must name {what}")
         return key
 

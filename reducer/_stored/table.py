@@ -11,6 +11,7 @@ from typing import Final
 from pyrsistent import pvector
 
 from reducer._frozen import Object
+from reducer._interrupts import Interrupts
 from reducer._state import (
     REASONING,
     Activity,
@@ -39,14 +40,12 @@ from reducer._stored.shapes import (
     COUNT,
     COUNTS,
     FLAG,
+    INTERRUPTS,
     MARK,
     MAYBES,
     MESSAGE_KEY,
-    NAMED,
     NAMES,
     OBJECT,
-    OBJECTS,
-    ORDINAL,
     OWNER,
     OWNERS,
     PARTS,
@@ -55,6 +54,7 @@ from reducer._stored.shapes import (
     STEPS,
     STREAM_KEY,
     TEXT,
+    USAGE,
     VALUES,
     one_of,
 )
@@ -79,8 +79,12 @@ MESSAGE: Final = Record(
     _METADATA,
     *_SEALED,
     Field("parts", "parts", PARTS, None),
-    Field("group", "group", ORDINAL, DERIVED),
-    elsewhere={"kind": "text or reasoning", "id": "text or reasoning", "rows": "the rows that name it"},
+    elsewhere={
+        "kind": "text or reasoning",
+        "id": "text or reasoning",
+        "rows": "the rows that name it",
+        "group": "the last row that holds calls",
+    },
 )
 CALL: Final = Record(
     Call,
@@ -173,7 +177,7 @@ RUN: Final = Record(
     Field("result", "result", ANY, None),
     Field("error", "error", TEXT, None),
     Field("code", "code", TEXT, None),
-    Field("usage", "usage", OBJECTS, pvector()),
+    Field("usage", "usage", USAGE, pvector()),
     Field("echoed", "echoed", FLAG, False),
     Field("steps", "steps", STEPS, {}),
     Field("spans", "spans", MAYBES, {}),
@@ -197,7 +201,7 @@ ANOMALIES: Final = Record(
 SESSION: Final = Record(
     Session,
     Field("shared", "state", ANY),
-    Field("interrupts", "interrupts", NAMED, pvector()),
+    Field("interrupts", "interrupts", INTERRUPTS, Interrupts()),
     Field("anomalies", "anomalies", ANOMALIES.shape(), Anomalies()),
     Field("thread_id", "thread", TEXT, None),
     Field("begun", "begun", FLAG, False),

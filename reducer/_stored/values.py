@@ -65,9 +65,9 @@ def text_of(told: Any) -> str:
     """Return the text that `told_text` told."""
     if type(told) is str:
         return told
-    if type(told) is list and {str}.issuperset(map(type, told)):
-        return "".join(told)
-    raise Wrong("must be a string, or an array of its pieces")
+    if type(told) is list and {str}.issuperset(map(type, told)) and told_text(text := "".join(told)) == told:
+        return text
+    raise Wrong("must be a string, or an array of its pieces where halves of a surrogate pair stay apart")
 
 
 def tell(told: dict[str, Any], name: str, value: Frozen) -> None:

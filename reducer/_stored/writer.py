@@ -7,10 +7,9 @@ it. So most of what ties records together is where they stand, and cannot be wro
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from typing import Any
 
-from reducer._state import ACTIVITY, CALL, RESULT, Conversation, Entry, Key, Owner, Row, Session, State, at_rest
+from reducer._state import ACTIVITY, CALL, RESULT, Conversation, Entry, Key, Owner, Row, State, at_rest
 from reducer._stored import table
 from reducer._stored.record import values_of
 from reducer._stored.shapes import OWNER, in_order, span
@@ -18,6 +17,7 @@ from reducer._stored.values import told_text
 from reducer._text import Rope, pieces
 
 Told = dict[str, Any]
+
 
 def document(state: State) -> Told:
     """Return what the file holds of `state`."""
@@ -123,17 +123,23 @@ class Rows:
         self._key(told, key)
         rows = message.rows
         derived = self._whose(message, start)
-        derived["group"] = max([ordinal for ordinal, row in enumerate(rows) if row[3] is not None], default=-1) if rows else -1
+        assert message.group == max([n for n, row in enumerate(rows) if row.calls is not None], default=-1)
         derived["role"] = table.ROLES[key[0]]
         if first < 0 and not (rows and rows[-1].last == last):
             told["last"] = last
         return table.MESSAGE.told(message, told, derived)
 
     def _call(self, key: Key, owner: Owner = None, home: str | None = None) -> Told:
+        """Tell a call, in a row of the message `home` of `owner` or apart."""
         call, first, last, rope = self.entries[key]
         self.calls.add(key)
-        answered = call.id in self.answered and len(key) == 2  # noqa: PLR2004 - not an older call of the id
-        derived = {"home": home or call.id, "owner": owner, "answered": answered, **self._whose(call, first)}
+        answered = call.id in self.answered and len(key) == 2
+        derived = {
+            "home": call.id if home is None else home,
+            "owner": owner,
+            "answered": answered,
+            **self._whose(call, first),
+        }
         told = table.CALL.told(call, {}, derived)
         self._key(told, key)
         told["at"] = span(first, last)
@@ -141,12 +147,14 @@ class Rows:
         return told
 
     def _key(self, told: Told, key: Key) -> None:
-        if len(key) > 2:  # noqa: PLR2004 - a kind and an id
+        """Tell what else there is in a key, and whether its entity is open."""
+        if len(key) > 2:
             told["also"] = told_text(key[2])
         if key in self.live:
             told["open"] = True
 
     def _whose(self, entity: Any, first: int) -> dict[str, Any]:
+        """Return whose an entity that began at `first` is where nothing else is told, and in which run."""
         return {"tag": entity.owner, "run": bisect_right(self.starts, first)}
 
     @staticmethod
@@ -159,6 +167,8 @@ class Rows:
         told: Told = {}
         left = [key for key in self.entries if key not in self.items and key not in self.calls]
         left.sort(key=lambda key: (self.entries[key].last, key))
+        # A row that the timeline lacks would be lost, here and in the projection.
+        assert all(key[0] == CALL or self.entries[key][1] < 0 for key in left if key[0] != RESULT)
         calls = [self._call(key) for key in left if key[0] == CALL]
         messages = [self._message(key, self.entries[key].last) for key in left if key[0] in table.ROLES]
         _add(told, "calls", calls)

@@ -33,6 +33,7 @@ from .recipes import (
     Sealed,
     Span,
     Streaming,
+    Wait,
     With,
 )
 
@@ -42,7 +43,9 @@ Drawn = st.SearchStrategy[Any]
 _gap = st.integers(0, 3)
 _beside = st.booleans()
 _content = st.sampled_from(material.RESULTS)
-_seal = st.builds(Sealed, _gap)
+_seal = st.builds(Sealed)
+_end = st.builds(End)
+_wait = st.builds(Wait, st.integers(1, 3))
 
 
 @lru_cache(maxsize=64)
@@ -86,7 +89,7 @@ def _strands(has: Features) -> tuple[list[Drawn], list[Drawn]]:
     if has.text:
         talk += [_text(has)] * 3
     if has.tools:
-        talk += [_call(has)] * 5
+        talk += [_call(has)] * 6
     late = [st.builds(Late, _beside, _gap, _content)] * has.tools
     strands: list[Drawn] = []
     if has.steps:
@@ -146,7 +149,7 @@ def _streaming(
     """Draw something that streams; `ways` are what is often special about it, beside the spelling."""
     looks = [look for look in _LOOKS if has.metadata or look == Look(form=look.form)]
     deltas = (*texts, material.SPLIT, material.SPLIT) if has.surrogates else texts
-    delta = st.builds(Delta, _gap, st.sampled_from(deltas), st.sampled_from(looks))
+    delta = st.builds(Delta, st.sampled_from(deltas), st.sampled_from(looks))
     spellings = [{}, {}, {"chunked": True}] if has.chunks else [{}]
     manners = [Manner(**spelling, **way) for way in ways for spelling in spellings]
     special = [With("metadata", pair) for pair in material.METADATA_PAIRS] * has.metadata
@@ -157,8 +160,8 @@ def _streaming(
         special += [With("foreign", True)] * 4 * has.foreign_results
         special += [With("shared", 1), With("shared", 2)] * 2 * has.shared_ids
     # The cheapest first: examples shrink from what takes more choices to what takes fewer, not the other way.
-    kinds = [st.builds(End, _gap), *([st.sampled_from(special)] if special else []), *[_seal] * has.values, *says, *[delta] * 5]
-    listed = st.lists(st.one_of(*kinds), max_size=6)
+    kinds = [_end, *[_seal] * has.values, *[_wait] * 7, *([st.sampled_from(special)] if special else []), *says]
+    listed = st.lists(st.one_of(*kinds, *[delta] * 7), max_size=9)
     return _named(kind, st.builds(Streaming, st.just(kind), _beside, st.sampled_from(manners), listed))
 
 
@@ -170,7 +173,7 @@ def _call(has: Features) -> Drawn:
     often = (Parent.NONE, *(Parent.TEXT,) * 4, Parent.NONE, Parent.SAME, Parent.NEVER, Parent.NEXT)
     ways = [{"parent": parent} for parent in often] + [{"tool": "fetch"}]
     metadata = st.sampled_from((None, None, None, *material.METADATA)) if has.metadata else st.none()
-    answered = st.builds(Answered, _gap, _content, metadata)
+    answered = st.builds(Answered, _content, metadata)
     return _streaming(has, "call", material.ARGUMENTS, ways, [answered, answered])
 
 

@@ -2,7 +2,8 @@
 
 Hypothesis shrinks a list by deleting elements of up to five choices, so everything here is made of lists whose
 elements are that small, and whatever is optional is an element of its own: a text message that says nothing special
-is an empty list. That is what makes examples shrink to true minima.
+is an empty list. Waiting is an element too, and so stays where it is when what came before or after it goes. That is
+what makes examples shrink to true minima.
 """
 
 from __future__ import annotations
@@ -42,10 +43,16 @@ PLAIN = Look()
 
 
 @frozen
+class Wait:
+    """What comes next comes later."""
+
+    gap: int
+
+
+@frozen
 class Delta:
     """A piece of an entity; where the entity has closed, it opens once more."""
 
-    gap: int
     text: str
     look: Look
 
@@ -54,21 +61,15 @@ class Delta:
 class Sealed:
     """An encrypted value for the entity."""
 
-    gap: int
-
 
 @frozen
 class End:
     """The entity closes; what follows comes when other strands may be running."""
 
-    gap: int
-
 
 @frozen
 class Answered:
     """A result for the call."""
-
-    gap: int
     content: Any
     metadata: dict[str, Any] | None
 
@@ -86,7 +87,7 @@ class With:
     value: Any
 
 
-Say = Union[Delta, Sealed, End, Answered, Next, With]
+Say = Union[Wait, Delta, Sealed, End, Answered, Next, With]
 
 
 class Span(Enum):

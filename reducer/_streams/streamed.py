@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from .held import Entity, Held
 from .lanes import Make, Step, Voice, Woven, always, event
 from .material import LABEL, Event, spread
-from .recipes import PLAIN, Answered, Delta, End, Late, Look, Manner, Next, Parent, Sealed, Span, Streaming, special
+from .recipes import PLAIN, Answered, Delta, End, Late, Look, Manner, Next, Parent, Sealed, Span, Streaming, Wait, special
 
 
 @define
@@ -26,6 +26,7 @@ class Streamed:
     """The fields of its opening event, its id first."""
     manner: Manner
     steps: list[Step]
+    gap: int = 0
     ordinals: Iterator[int] = field(factory=lambda: count(1), init=False)
     opened: bool = field(default=False, init=False)
     running: bool = field(default=False, init=False)
@@ -36,72 +37,74 @@ class Streamed:
         key = next(iter(self.opens))
         return {key: self.opens[key]}
 
-    def say(self, gap: int, make: Make) -> None:
-        """Add a step."""
-        self.steps.append(Step(gap, make))
+    def say(self, make: Make) -> None:
+        """Add a step, after all the waiting since the one before."""
+        self.steps.append(Step(self.gap, make))
+        self.gap = 0
 
-    def open(self, gap: int) -> None:
+    def open(self) -> None:
         """Start the entity, for the first time or once more; what is chunked starts with its next chunk."""
         if not self.opened and self.manner.early:
-            self.say(gap, self._seal())
-            gap = 0
+            self.say(self._seal())
         if not self.manner.chunked:
             metadata = None if self.opened else self.manner.metadata[0]
             role = {"role": "reasoning"} if self.entity[0] == "reasoning" else {}
-            self.say(gap, always(event(f"{self.stem}_START", metadata, **self.opens, **role, **self.voice.tag)))
+            self.say(always(event(f"{self.stem}_START", metadata, **self.opens, **role, **self.voice.tag)))
             self.opened = True
         self.running = True
 
     def extend(self, delta: Delta) -> None:
         """Send a piece of it."""
         if not self.running:
-            self.open(delta.gap if self.opened else 0)
+            self.open()
         text = f"{self.entity[1]}.{next(self.ordinals)} " if delta.text == LABEL else delta.text
         look = delta.look
         for part in spread(text):
             if self.manner.chunked:
-                self._say_chunk(delta.gap, look, None if look.bare else part)
+                self._say_chunk(look, None if look.bare else part)
             else:
                 fields = {**self.named, "delta": part, **self.voice.inherited}
                 verb = "ARGS" if self.entity[0] == "call" else "CONTENT"
-                self.say(delta.gap, always(event(f"{self.stem}_{verb}", look.metadata, look.raw, **fields)))
+                self.say(always(event(f"{self.stem}_{verb}", look.metadata, look.raw, **fields)))
 
     def begin(self) -> None:
         """Start it, unless it has."""
         if not self.opened:
-            self.open(0)
+            self.open()
         if not self.opened:
-            self._say_chunk(0, PLAIN, None)
+            self._say_chunk(PLAIN, None)
 
-    def close(self, gap: int, *, first: bool) -> None:
+    def close(self, *, first: bool) -> None:
         """End it; the `first` time, its end carries what it has to say."""
         metadata = self.manner.metadata[1] if first else None
         # An empty chunk that opens comes last: whatever else comes can open as well.
         if metadata is not None or not self.manner.chunked:
             self.begin()
         if self.running and not self.manner.chunked:
-            self.say(gap, always(event(f"{self.stem}_END", metadata, **self.named, **self.voice.inherited)))
+            self.say(always(event(f"{self.stem}_END", metadata, **self.named, **self.voice.inherited)))
         elif metadata is not None:
-            self._say_chunk(gap, Look(metadata), None)
+            self._say_chunk(Look(metadata), None)
         self.running = False
 
-    def seal(self, gap: int) -> None:
-        """Send an encrypted value for it."""
-        self.begin()
-        sealed = self._seal()
-        # A snapshot may have dropped what the value belongs to, and the producer knows that.
-        self.say(gap, lambda held: sealed(held) if held.has(self.entity) else ())
+    def seal(self) -> None:
+        """Send an encrypted value for it; what is chunked has none before its first chunk."""
+        if not self.manner.chunked:
+            self.begin()
+        if self.opened:
+            sealed = self._seal()
+            # A snapshot may have dropped what the value belongs to, and the producer knows that.
+            self.say(lambda held: sealed(held) if held.has(self.entity) else ())
 
     def answer(self, recipe: Answered) -> None:
         """Send a result for it."""
-        self.say(recipe.gap, always(_result(self.voice, self.entity[1], recipe, self.manner)))
+        self.say(always(_result(self.voice, self.entity[1], recipe, self.manner)))
 
-    def _say_chunk(self, gap: int, look: Look, delta: str | None) -> None:
+    def _say_chunk(self, look: Look, delta: str | None) -> None:
         opening = None if self.opened else self.manner.metadata[0]
         if opening is not None:
             look = evolve(look, metadata={**opening, **(look.metadata or {})})
         self.opened = True
-        self.say(gap, self._chunk(look, delta))
+        self.say(self._chunk(look, delta))
 
     def _chunk(self, look: Look, delta: str | None) -> Make:
         voice = self.voice
@@ -143,33 +146,35 @@ def streaming(recipe: Streaming, voice: Voice) -> Woven:
     end = None
     if manner.span is not Span.NONE:
         span = made.entity[1] if manner.span is Span.SHARED_ID else voice.names.new("sp")
-        made.say(0, always(event("REASONING_START", messageId=span, **voice.tag)))
+        made.say(always(event("REASONING_START", messageId=span, **voice.tag)))
         end = always(event("REASONING_END", messageId=span, **voice.inherited))
     closed = False
 
-    def settle(gap: int) -> None:
+    def settle() -> None:
         """Close what is open, for the first time or once more."""
         nonlocal closed
-        made.close(gap, first=not closed)
+        made.close(first=not closed)
         if not closed and end is not None:
-            made.say(0, end)
+            made.say(end)
         closed = True
         made.steps = followers
 
     for say in recipe.says:
         if isinstance(say, Delta) and (voice.names.reopening or not closed):
             made.extend(say)
+        elif isinstance(say, Wait):
+            made.gap += say.gap
         elif isinstance(say, Sealed):
-            made.seal(say.gap)
+            made.seal()
         elif isinstance(say, End):
-            settle(say.gap)
+            settle()
         elif isinstance(say, Answered):
-            settle(0)
+            settle()
             made.answer(say)
         elif isinstance(say, Next) and not closed:
-            made.close(0, first=True)
+            made.close(first=True)
             made = _reasoning(voice, evolve(manner, early=False), core)
-    settle(0)
+    settle()
     made.begin()
     return Woven(recipe.beside, tuple(core), tuple(followers))
 
@@ -218,7 +223,7 @@ def _parent(parent: Parent, voice: Voice) -> str | None:
 
 def late(recipe: Late, voice: Voice) -> Woven:
     """Write a result that nobody waits for any more."""
-    made = _result(voice, "", Answered(0, recipe.content, None), Manner())
+    made = _result(voice, "", Answered(recipe.content, None), Manner())
 
     def make(held: Held) -> tuple[Event, ...]:
         streaming = held.open.difference(held.chunks.values())

@@ -1,8 +1,8 @@
 """Measures the fold beside its peers: `python tests/benchmarks/run.py [LOG ...] [--rounds N]`.
 
-Everything runs in one process, in turn (A B A B ...), on the same event objects: `reduce(fold)`, `fold_all`, the mutable
-builder of `agent-framework-ag-ui`, and a floor written by hand (dispatch, `list.append`, one join). The builder wants an
-SDK of its own, so the script makes an environment for it on first use and starts itself again there.
+Everything runs in one process, in turn (A B A B ...), on the same event objects: `reduce(fold)`, `fold_all`, the
+mutable builder of `agent-framework-ag-ui`, and a floor written by hand (dispatch, `list.append`, one join). The builder
+wants an SDK of its own, so the script makes an environment for it on first use and starts itself again there.
 
 Read ratios, not microseconds; the garbage collector is on.
 """

@@ -254,7 +254,7 @@ class TestReasoningEncryptedValue:
     def test_names_reasoning_before_text(self) -> None:
         """Under one id reasoning has it before text, text before a result."""
         assert both(*said("m", "hi"), *mused("m", "hm"), value("m"))[1]["encryptedValue"] == "v"
-        shown = both(result(name="m"), *said("m", "hi"), value("m"))
+        shown = both(result("c", "m"), *said("m", "hi"), value("m"))
         assert [one.get("encryptedValue") for one in shown] == [None, "v"]
 
     def test_names_a_result(self) -> None:

@@ -1,0 +1,73 @@
+"""A coverage-guided fuzzer over `decode`, the folds and `project`: nothing but `ReducerError`s leaves the library.
+
+    python -m venv /tmp/fuzz && /tmp/fuzz/bin/pip install atheris -e .
+    /tmp/fuzz/bin/python tests/fuzz/decode_fold_project.py -max_total_time=300 CORPUS
+
+The bytes that the fuzzer makes are lines of a log. `CORPUS` is a folder of logs to start from, and where what adds
+coverage is kept; without one, the golden logs are what it starts from. What it finds is pinned in `tests/test_fuzz.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["reducer"]):
+    from reducer import EMPTY, Layout, ReducerError, decode, fold, fold_all, fold_strict, project
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+LINES = 64
+
+
+def one_input(data: bytes) -> None:
+    """Decode the lines of a log, fold them in all ways and project what results."""
+    state, events = EMPTY, []
+    for line in data.split(b"\n")[:LINES]:
+        try:
+            event = decode(line)
+            after = fold(state, event)
+        except ReducerError:
+            continue
+        events.append(event)
+        try:
+            strict = fold_strict(state, event)
+        except ReducerError:
+            pass
+        else:
+            assert strict == after, "fold_strict is not fold"
+        state = after
+    assert fold_all(EMPTY, events) == state, "fold_all is not fold"
+    for layout in Layout:
+        shown = project(state, layout).to_dict()
+        names = [message["id"] for message in shown["messages"]]
+        assert len(set(names)) == len(names), "an id twice"
+        # Python's writer follows no deep nesting, and reads no deeper than it writes.
+        json.dumps(shown, allow_nan=False)
+
+
+def seeds(folder: Path) -> None:
+    """Write what real producers streamed, and every type of event, as logs to start from."""
+    for log in sorted(GOLDEN.rglob("*.jsonl")):
+        lines = log.read_text("utf-8").splitlines()
+        name = f"{log.parent.name}-{log.stem}"
+        for start in range(0, len(lines), LINES // 2):
+            (folder / f"{name}-{start}").write_text("\n".join(lines[start : start + LINES]), "utf-8")
+
+
+def main() -> None:
+    """Fuzz until told to stop."""
+    given = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    with tempfile.TemporaryDirectory() as fresh:
+        folder = Path(given[0]) if given else Path(fresh)
+        if not any(folder.iterdir()):
+            seeds(folder)
+        atheris.Setup(sys.argv if given else [*sys.argv, fresh], one_input)
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
