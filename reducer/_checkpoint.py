@@ -40,7 +40,7 @@ def dumps(state: State) -> bytes:
     return b'%b%d,"bytes":%d,"sha256":"%b","state":%b}' % (_FORMAT, VERSION, len(body), digest.encode(), body)
 
 
-def loads(data: bytes | str) -> State:
+def loads(data: bytes | bytearray | memoryview | str) -> State:
     """Return the state that `dumps` made `data` of; fold the rest of the stream on top of it.
 
     Raises `CheckpointError`, and nothing else, for whatever is not the whole of a checkpoint, unchanged, of a version

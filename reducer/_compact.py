@@ -76,7 +76,11 @@ def _given(event: Any) -> Replayed:
     """Return an event as an object, whatever it was given as; of what nobody knows only the original says all."""
     if not isinstance(event, (Mapping, Event)):
         return event  # type: ignore[no-any-return]
-    made = event_object(event.to_dict() if isinstance(event, Event) else event)
+    try:
+        made = event_object(event.to_dict() if isinstance(event, Event) else event)
+    except MalformedEvent:
+        # The fold has forgiven it, and will again.
+        return event  # type: ignore[return-value]
     return event if isinstance(made, UnknownEvent) else made  # type: ignore[return-value]
 
 

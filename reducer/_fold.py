@@ -122,13 +122,18 @@ def fold(state: State, event: object) -> State:
     order events come in there is a next state: what breaks the protocol is recorded as an `Anomaly`. Raises
     `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
     """
-    short = _SHORT.get(event.__class__)
+    cls, route = event.__class__, None
+    short = _SHORT.get(cls)
     try:
+        if short is None:
+            # Found now, so that the first event of its class goes as all others do.
+            route = _ROUTES.get(cls) or _route(event)
+            short = _SHORT.get(cls)
         if short is not None:
             after = short(state, event)
             if after is not None:
                 return after
-        return _general(state, event, _ROUTES.get(event.__class__) or _route(event))
+        return _general(state, event, route or _ROUTES[cls])
     except (TypeError, AttributeError):
         # SDK objects can be changed after they were checked: the rules of the wire say what is wrong with this one.
         if not isinstance(event, BaseModel):

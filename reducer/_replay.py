@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from reducer._event import Event
 from reducer._frozen import Unfreezable, to_wire
 from reducer._objects import Replayed, event_object
 from reducer._project import Snapshot
@@ -68,15 +69,15 @@ def thread_of(snapshot: Snapshot | Mapping[str, Any]) -> Wire:
             raise MalformedEvent((name,), None, "is required of a snapshot")
         value = snapshot[name] if isinstance(snapshot, Mapping) else getattr(snapshot, name)
         told[name] = json_of(value, (name,))
-    messages, interrupts = told["messages"], told["interrupts"]
-    judge(messages_snapshot(messages), below=0, at=())
-    unique(messages, ("messages",))
-    for number, message in enumerate(messages):
-        unique(message.get("toolCalls") or (), ("messages", number, "toolCalls"))
-    if interrupts != []:
-        outcome = {"type": "interrupt", "interrupts": interrupts}
-        judge({**finished("", "", []), "outcome": outcome}, below=1, at=())
-        unique(interrupts, ("interrupts",))
+    told["messages"] = judge(messages_snapshot(told["messages"]), below=0).messages
+    unique(told["messages"], ("messages",))
+    for number, message in enumerate(told["messages"]):
+        unique(message.get("toolCalls", ()), ("messages", number, "toolCalls"))
+    if told["interrupts"] != []:
+        outcome = {"type": "interrupt", "interrupts": told["interrupts"]}
+        judged = judge({**finished("", "", []), "outcome": outcome}, below=1)
+        told["interrupts"] = judged.outcome["interrupts"]
+        unique(told["interrupts"], ("interrupts",))
     return told
 
 
@@ -88,18 +89,22 @@ def json_of(value: object, at: Path) -> Any:
         raise MalformedEvent((*at, *error.path), error.value, f"must be JSON: {error.why}") from error
 
 
-def judge(wire: Wire, *, below: int, at: Path) -> None:
-    """Refuse an event that holds anything wrong or unknown.
+def judge(wire: Wire, *, below: int) -> Event:
+    """Return the event, in which retired shapes are translated; refuse one that holds anything wrong or unknown.
 
-    Raises `MalformedEvent`, whose path is the one in the event without its first `below` names, behind `at`.
+    Raises `MalformedEvent`, whose path is the one in the event without its first `below` names.
     """
     try:
-        notes = decode(wire).notes
+        event = decode(wire)
     except MalformedEvent as error:
-        raise MalformedEvent((*at, *error.path[below:]), error.value, error.rule) from None
-    for note in notes:
+        raise MalformedEvent(error.path[below:], error.value, error.rule) from None
+    for note in event.notes:
         if note.code in ("unknown-member", "unknown-property"):
-            raise MalformedEvent((*at, *note.path[below:]), None, "is nothing that AG-UI describes")
+            value: Any = wire
+            for part in note.path:
+                value = value[part]
+            raise MalformedEvent(note.path[below:], value, "is nothing that AG-UI describes")
+    return event
 
 
 def unique(things: Iterable[Wire], path: Path) -> None:

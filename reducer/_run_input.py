@@ -48,22 +48,21 @@ def run_input(
         "threadId": _thread_id(snapshot, thread_id),
         "runId": run_id,
         "state": told["state"],
-        "messages": thread,
         "tools": json_of(list(tools), ("tools",)),
         "context": json_of(list(context), ("context",)),
         "forwardedProps": {} if forwarded_props is None else json_of(forwarded_props, ("forwardedProps",)),
     }
     wire |= {} if protocol_version is None else {"protocolVersion": protocol_version}
     wire |= {"resume": entries} if entries else {}
-    news = json_of(list(messages), ("messages",))
-    judge(started("", "", input={**wire, "messages": news}), below=1, at=())
-    for message in news:
+    wire["messages"] = json_of(list(messages), ("messages",))
+    wire = judge(started("", "", input=wire), below=1).input
+    for message in wire["messages"]:
         _add(thread, message)
     unique(thread, ("messages",))
-    _check_resume(told["interrupts"], entries, now)
+    _check_resume(told["interrupts"], wire.get("resume", []), now)
     if not allow_pending:
         _check_pending(thread, told["interrupts"])
-    return _object(wire)
+    return _object({**wire, "messages": thread})
 
 
 def _thread_id(snapshot: Snapshot | Mapping[str, Any], given: str | None) -> str:
@@ -89,7 +88,7 @@ def _add(thread: list[Wire], message: Wire) -> None:
 
 
 def _call_ids(message: Wire) -> list[str]:
-    return [call["id"] for call in message.get("toolCalls") or ()]
+    return [call["id"] for call in message.get("toolCalls", ())]
 
 
 def _check_resume(interrupts: list[Wire], entries: list[Wire], now: datetime | None) -> None:

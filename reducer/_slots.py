@@ -8,6 +8,7 @@ explicit spelling can say.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -36,19 +37,19 @@ def merged(metadata: Wire | None, more: Mapping[str, Any] | None) -> Wire | None
 
 
 @attrs.define(eq=False)
-class Part:
+class Part(ABC):
     """A place in the shorter log. `key` is what it builds, if anything; one that is not `alive` says nothing."""
 
     key: Key | None = None
     alive: bool = True
 
+    @abstractmethod
     def told(self) -> Iterable[Any]:
         """Return what it says: events as they were given, or wire forms that are made here."""
-        raise NotImplementedError
 
     def ends(self) -> tuple[str, Owner]:
         """Return the type and the tag by which it ends chunk streams."""
-        raise NotImplementedError
+        return "", None
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -64,7 +65,9 @@ class Kept(Part):
 
     def ends(self) -> tuple[str, Owner]:
         """Return what it is."""
-        return ("", None) if self.event is None else (self.event.type, getattr(self.event, "subagent_run_id", None))
+        if self.event is None:
+            return super().ends()
+        return self.event.type, getattr(self.event, "subagent_run_id", None)
 
 
 @attrs.define(eq=False, kw_only=True)

@@ -87,7 +87,9 @@ def interleavings(**features: Any) -> st.SearchStrategy[tuple[Stream, Stream]]:
 
     Lanes that speak for each other are off unless asked for: snapshots, untagged continuations, foreign results.
     """
-    return lanes(**{"snapshots": False, "untagged": False, **features}).map(lambda drawn: (merge(drawn), in_turn(drawn)))
+    return lanes(**{"snapshots": False, "untagged": False, **features}).map(
+        lambda drawn: (merge(drawn), in_turn(drawn))
+    )
 
 
 def recuts(**features: Any) -> st.SearchStrategy[tuple[Stream, Stream]]:
@@ -117,7 +119,9 @@ def json_values(*, max_leaves: int = 8) -> st.SearchStrategy[Any]:
     keys = st.sampled_from(("a", "b", "", "x/y", "m~n", "0", "é"))
     leaves = st.none() | st.booleans() | exact | halves | texts
     return st.recursive(
-        leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3), max_leaves=max_leaves
+        leaves,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+        max_leaves=max_leaves,
     )
 
 

@@ -81,6 +81,8 @@ class Entity:
     call: Call | None = None
     """The call that a result answers; several may have had its id."""
     error: str | None = None
+    merged_as: tuple[str, str | None, str | None] | None = None
+    """Role, name and owner in MERGED, where a call in another's row was there before the text of its id."""
     twin: bool = False
     """A text whose id another text has, which only stated messages of another role and their calls can bring about."""
     run: Wire | None = None
@@ -154,7 +156,7 @@ class Model:
         self.interrupts: dict[str, Wire] = {}
         self.usage: list[Wire] = []
         self.steps: set[tuple[str | None, str]] = set()
-        self.spans: dict[str, str | None] = {}
+        self.spans: set[str] = set()
         self.subagents: set[str] = set()
         self.ended_subagents: set[str] = set()
         self.openers: dict[tuple[str, str], str | None] = {}  # who opened what, as this run has said
@@ -293,7 +295,7 @@ class Model:
             row.takes_text = row.takes_calls = False
         self.calls = [call for call in self.calls if call.row or call.home is None]
         self.dropped = []
-        self.spans = {}
+        self.spans = set()
         self.steps = set()
         self.subagents = set()
 
@@ -329,8 +331,7 @@ class Model:
             self.anomaly("subagent-already-active")
         elif one in self.ended_subagents:
             self.anomaly("subagent-reused")
-        parent = event.get("parentSubagentRunId")
-        if parent is not None and parent not in self.subagents | self.ended_subagents:
+        elif event.get("parentSubagentRunId") not in {None} | self.subagents | self.ended_subagents:
             self.anomaly("subagent-parent-unknown")
         self.subagents.add(one)
 
@@ -383,8 +384,7 @@ class Model:
         return entity
 
     def add_row(self, entity: Entity, **what: Any) -> Row:
-        others = [other.kind for other in self.entities if other.id == entity.id and other is not entity]
-        if not entity.rows and (entity.twin or any(kind != entity.kind for kind in others)):
+        if not entity.rows and any(other.id == entity.id and other is not entity for other in self.entities):
             self.anomaly("shared-id")
         row = Row(entity, **what)
         entity.rows.append(row)
@@ -408,6 +408,13 @@ class Model:
                 if "group" in what:
                     row.takes_calls = False
 
+    def begin(self, entity: Entity, role: str, label: str | None, tag: str | None) -> None:
+        """A text begins under an id that a call has brought about: as its row has it, where it has one."""
+        if not entity.rows and entity.calls:
+            entity.merged_as = (entity.role, entity.name, entity.owner)
+            entity.role, entity.name, entity.owner = role, label, tag
+        self.open_row(entity)
+
     def open_row(self, entity: Entity) -> None:
         """A text or a reasoning message opens: it cuts, and has a row before it has content."""
         self.cut(entity.owner, *(("reasoning", "group") if entity.kind == "text" else ("text",)))
@@ -425,13 +432,14 @@ class Model:
             self.anomaly(f"{kind}-already-open")
             self.check_owner(kind, name, tag)
         elif entity is None:
+            self.check_owner(kind, name, tag)
             entity = self.create(Entity(kind, name, role, label, tag, has_content=True))
             self.open_row(entity)
         else:
             # A closed message may be reopened; what was established stands (spec: events/text-messages).
             self.check_opener(kind, name, entity.owner, tag)
             if not entity.begun:
-                self.open_row(entity)
+                self.begin(entity, role, label, tag)
         entity.open = True
         merge_metadata(entity, metadata)
 
@@ -447,7 +455,7 @@ class Model:
                 self.check_owner(kind, name, tag)
             self.restore(entity)
         if not entity.begun:
-            self.open_row(entity)
+            self.begin(entity, "assistant", None, tag)
         entity.open = entity.has_content = True
         row = next((row for row in reversed(entity.rows) if row.takes_text), None)
         if row is None and delta:
@@ -460,8 +468,10 @@ class Model:
         entity = self.find(kind, name)
         if entity is None or not entity.open:
             self.anomaly(f"{kind}-not-open")
+        if entity is None:
             return
-        self.check_owner(kind, name, tag)
+        if entity.open:
+            self.check_owner(kind, name, tag)
         entity.open = False
         merge_metadata(entity, metadata)
         if entity in self.dropped:
@@ -490,25 +500,20 @@ class Model:
     # ------------------------------------------------------------------- reasoning spans, values (spec: events/reasoning)
 
     def reasoning_start(self, event: Wire) -> None:
-        """A span opens no message, and its id names none."""
+        """A span opens no message. Where one has its id, they have one owner (the reference client)."""
         name, tag = event["messageId"], event.get("subagentRunId")
         if name in self.spans:
             self.anomaly("span-already-open")
-            self.check_span(name, tag)
-        else:
-            self.spans[name] = tag
+        self.check_opener("reasoning", name, None, tag)
+        self.spans.add(name)
 
     def reasoning_end(self, event: Wire) -> None:
         name = event["messageId"]
         if name not in self.spans:
             self.anomaly("span-not-open")
         else:
-            self.check_span(name, event.get("subagentRunId"))
-            del self.spans[name]
-
-    def check_span(self, name: str, tag: str | None) -> None:
-        if tag is not None and tag != self.spans[name]:
-            self.anomaly("attribution-mismatch")
+            self.check_owner("reasoning", name, event.get("subagentRunId"))
+            self.spans.discard(name)
 
     def reasoning_encrypted_value(self, event: Wire) -> None:
         """The value goes to what it names, early or late; its type goes with it (spec: events/reasoning)."""
@@ -523,7 +528,7 @@ class Model:
         else:
             for kind in ("reasoning", "text", "result"):
                 entity = self.find(kind, name)
-                if entity is not None and entity not in self.dropped:
+                if entity is not None:
                     self.check_owner(kind, name, tag)
                     entity.value, entity.value_type = value
                     return
@@ -647,8 +652,10 @@ class Model:
         call = self.find_call(name)
         if call is None or not call.open:
             self.anomaly("call-not-open")
+        if call is None:
             return
-        self.check_owner("call", call.id, tag)
+        if call.open:
+            self.check_owner("call", call.id, tag)
         merge_metadata(call, metadata)
         self.close_call(call)
         if call.row is None and call.home is not None:
@@ -744,7 +751,6 @@ class Model:
                 self.start("text", name, established["role"], established["name"], tag, metadata)
             else:
                 self.start("reasoning", name, "reasoning", None, tag, metadata)
-            tag = None
             speaks = "delta" in event or "rawEvent" in event
         stream["used"] = self.position
         if speaks and kind == "call":
@@ -965,6 +971,7 @@ class Model:
         """Replace all of an entity by a message, its encrypted value included (spec: events/reasoning)."""
         row = entity.rows[0]
         entity.role, entity.name, entity.owner = message["role"], message.get("name"), message.get("subagentRunId")
+        entity.merged_as = None
         entity.metadata = message.get("metadata")
         entity.value, entity.value_type = message.get("encryptedValue"), message.get("encryptedValueType")
         entity.begun, entity.has_content = True, "content" in message
@@ -1144,7 +1151,10 @@ class Model:
             text = joined(*(row.text for row in entity.rows)) if entity.has_content or entity.kind != "text" else None
             # The reference client forgets the parts of a message that text is streamed into.
             parts = next((row.parts for row in entity.rows if row.parts is not None), None)
-            wire.append(self.message(entity, names[entity], text, None if text else parts, entity.calls))
+            made = self.message(entity, names[entity], text, None if text else parts, entity.calls)
+            if entity.merged_as is not None:
+                made.update(zip(("role", "name", "subagentRunId"), entity.merged_as, strict=True))
+            wire.append(without_nulls(made))
         return wire
 
     def message(

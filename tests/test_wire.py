@@ -705,6 +705,12 @@ class TestAdmit:
             admit(base.model_construct(type=EventType.TEXT_MESSAGE_CONTENT, message_id="m", **fields))
         assert caught.value.path == (path,)
 
+    def test_an_unchecked_word_is_stripped(self) -> None:
+        """A word of a later version in an SDK object goes, as it would on the wire."""
+        base = type(SDK.validate_python({"type": "TEXT_MESSAGE_START", "messageId": "m"}))
+        event = admit(base.model_construct(type=EventType.TEXT_MESSAGE_START, message_id="m", role="narrator"))
+        assert (event.role, codes(event)) == (None, {"unknown-member"})
+
     def test_an_object_of_any_model_is_an_event_by_its_type(self) -> None:
         """Whose class it is does not matter: a retired event is one from whichever package."""
 

@@ -33,7 +33,6 @@ from .recipes import (
     Sealed,
     Span,
     Streaming,
-    Wait,
     With,
 )
 
@@ -43,9 +42,8 @@ Drawn = st.SearchStrategy[Any]
 _gap = st.integers(0, 3)
 _beside = st.booleans()
 _content = st.sampled_from(material.RESULTS)
-_seal = st.builds(Sealed)
+_seal = st.builds(Sealed, _gap)
 _end = st.builds(End)
-_wait = st.builds(Wait, st.integers(1, 3))
 
 
 @lru_cache(maxsize=64)
@@ -55,13 +53,19 @@ def runs(has: Features) -> st.SearchStrategy[list[RunRecipe]]:
     if has.interrupts:
         withs += [With("ending", Ending.CANCELLED), *[With("ending", Ending.INTERRUPT)] * 3, With("bound", False)]
     if has.errors:
-        withs += [With("ending", Ending.LATE_ERROR), *[With("ending", Ending.ERROR)] * 4, With("ending", Ending.UNSTARTED)]
+        withs += [
+            With("ending", Ending.LATE_ERROR),
+            *[With("ending", Ending.ERROR)] * 4,
+            With("ending", Ending.UNSTARTED),
+        ]
         withs += [With("lost", lost) for lost in (1, 2, 3, 5, 8)]
     if has.echoes:
         withs += [With("echo", (content,)) for content in material.USER_CONTENTS * 2] + [With("restated", True)] * 2
     if has.echoed_state:
         withs += [With("state", (state,)) for state in material.STATES]
-    withs += [With("usage", usage) for usage in material.USAGES] + [With("returned", value) for value in material.RETURNS]
+    withs += [With("usage", usage) for usage in material.USAGES] + [
+        With("returned", value) for value in material.RETURNS
+    ]
     withs += [With("version", "1.0")] + [With("metadata", {"k": 1})] * has.metadata
     run = st.builds(RunRecipe, lanes(has), st.lists(st.sampled_from(withs), max_size=8))
     # Most of what goes wrong goes wrong in one run.
@@ -77,9 +81,7 @@ def lanes(has: Features) -> st.SearchStrategy[list[LaneRecipe]]:
     conducts = [Conduct(False, False, 0, *habit) for habit in habits] * 4
     conducts += [Conduct(True, *way, *habit) for habit in habits for way in told]
     strands = [st.lists(st.one_of(*kinds), max_size=has.size) for kinds in _strands(has) if kinds]
-    lane = st.builds(
-        LaneRecipe, st.sampled_from(conducts), _gap, st.one_of(*strands) if strands else st.just(())
-    )
+    lane = st.builds(LaneRecipe, st.sampled_from(conducts), _gap, st.one_of(*strands) if strands else st.just(()))
     return st.lists(lane, max_size=3 if has.subagents else 1)
 
 
@@ -149,19 +151,21 @@ def _streaming(
     """Draw something that streams; `ways` are what is often special about it, beside the spelling."""
     looks = [look for look in _LOOKS if has.metadata or look == Look(form=look.form)]
     deltas = (*texts, material.SPLIT, material.SPLIT) if has.surrogates else texts
-    delta = st.builds(Delta, st.sampled_from(deltas), st.sampled_from(looks))
-    spellings = [{}, {}, {"chunked": True}] if has.chunks else [{}]
+    delta = st.builds(Delta, _gap, st.sampled_from(deltas), st.sampled_from(looks))
+    spellings: list[dict[str, Any]] = [{}, {}, {"chunked": True}] if has.chunks else [{}]
     manners = [Manner(**spelling, **way) for way in ways for spelling in spellings]
     special = [With("metadata", pair) for pair in material.METADATA_PAIRS] * has.metadata
     special += [With("early", True)] * 6 * has.early_values
     if kind == "text":
-        special += [With("speaker", speaker) for speaker in material.SPEAKERS] + [With("shared", 1)] * 6 * has.shared_ids
+        special += [With("speaker", speaker) for speaker in material.SPEAKERS] + [
+            With("shared", 1)
+        ] * 6 * has.shared_ids
     if kind == "call":
         special += [With("foreign", True)] * 4 * has.foreign_results
         special += [With("shared", 1), With("shared", 2)] * 2 * has.shared_ids
     # The cheapest first: examples shrink from what takes more choices to what takes fewer, not the other way.
-    kinds = [_end, *[_seal] * has.values, *[_wait] * 7, *([st.sampled_from(special)] if special else []), *says]
-    listed = st.lists(st.one_of(*kinds, *[delta] * 7), max_size=9)
+    kinds = [_end, *[_seal] * has.values, *([st.sampled_from(special)] if special else []), *says]
+    listed = st.lists(st.one_of(*kinds, *[delta] * 7), max_size=7)
     return _named(kind, st.builds(Streaming, st.just(kind), _beside, st.sampled_from(manners), listed))
 
 
@@ -173,12 +177,12 @@ def _call(has: Features) -> Drawn:
     often = (Parent.NONE, *(Parent.TEXT,) * 4, Parent.NONE, Parent.SAME, Parent.NEVER, Parent.NEXT)
     ways = [{"parent": parent} for parent in often] + [{"tool": "fetch"}]
     metadata = st.sampled_from((None, None, None, *material.METADATA)) if has.metadata else st.none()
-    answered = st.builds(Answered, _content, metadata)
+    answered = st.builds(Answered, _gap, _content, metadata)
     return _streaming(has, "call", material.ARGUMENTS, ways, [answered, answered])
 
 
 def _reasoning(has: Features) -> Drawn:
-    ways = [{"span": span} for span in (Span.NONE, Span.OWN_ID, Span.SHARED_ID)]
+    ways: list[dict[str, Any]] = [{"span": span} for span in (Span.NONE, Span.OWN_ID, Span.SHARED_ID)]
     return _streaming(has, "reasoning", material.DELTAS, ways, [st.just(Next())])
 
 

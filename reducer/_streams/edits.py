@@ -90,7 +90,9 @@ def _triad(stream: list[Event], place: int) -> list[int] | None:
     places = [place]
     for later in range(place + 1, len(stream)):
         event = stream[later]
-        itself = kind_of(event["type"])[0] == kind and event.get(key) == start[key] and event["type"] != "TOOL_CALL_RESULT"
+        itself = (
+            kind_of(event["type"])[0] == kind and event.get(key) == start[key] and event["type"] != "TOOL_CALL_RESULT"
+        )
         if itself and event.get("subagentRunId") == owner:
             places.append(later)
             if event["type"].endswith("_END"):

@@ -17,27 +17,29 @@ Entity = tuple[str, str]
 KINDS = {"TEXT_MESSAGE": "text", "REASONING_MESSAGE": "reasoning", "TOOL_CALL": "call"}
 ID_FIELDS = {"text": "messageId", "reasoning": "messageId", "call": "toolCallId"}
 
-CLOSES_ITS_LANE = frozenset({
-    "TEXT_MESSAGE_START",
-    "TEXT_MESSAGE_CONTENT",
-    "TEXT_MESSAGE_END",
-    "TOOL_CALL_START",
-    "TOOL_CALL_ARGS",
-    "TOOL_CALL_END",
-    "TOOL_CALL_RESULT",
-    "STATE_SNAPSHOT",
-    "STATE_DELTA",
-    "CUSTOM",
-    "STEP_STARTED",
-    "STEP_FINISHED",
-    "REASONING_START",
-    "REASONING_MESSAGE_START",
-    "REASONING_MESSAGE_CONTENT",
-    "REASONING_MESSAGE_END",
-    "REASONING_END",
-    "SUBAGENT_FINISHED",
-    "SUBAGENT_ERROR",
-})
+CLOSES_ITS_LANE = frozenset(
+    {
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        "TOOL_CALL_START",
+        "TOOL_CALL_ARGS",
+        "TOOL_CALL_END",
+        "TOOL_CALL_RESULT",
+        "STATE_SNAPSHOT",
+        "STATE_DELTA",
+        "CUSTOM",
+        "STEP_STARTED",
+        "STEP_FINISHED",
+        "REASONING_START",
+        "REASONING_MESSAGE_START",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_END",
+        "REASONING_END",
+        "SUBAGENT_FINISHED",
+        "SUBAGENT_ERROR",
+    }
+)
 """What ends the chunk stream of the lane it is tagged for (spec: basic/patterns/streaming)."""
 
 CLOSES_ALL = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
@@ -155,22 +157,26 @@ class Held:
             content = self.messages[name].get("content")
             self.messages[name]["content"] = (content if isinstance(content, str) else "") + delta
 
-    def _result(self, event: Event) -> None:
+    def result(self, event: Event) -> None:
+        """Take a result in."""
         self._answer(event["toolCallId"])
         message = self._message(event["messageId"], "tool", event.get("subagentRunId"))
         message.update(toolCallId=event["toolCallId"], content=event["content"])
 
-    def _value(self, event: Event) -> None:
+    def value(self, event: Event) -> None:
+        """Attach an encrypted value."""
         things = self.calls if event["subtype"] == "tool-call" else self.messages
         if event["entityId"] in things:
             things[event["entityId"]]["encryptedValue"] = event["encryptedValue"]
 
-    def _activity(self, event: Event) -> None:
+    def activity(self, event: Event) -> None:
+        """Create or replace an activity."""
         message = self._message(event["messageId"], "activity", event.get("subagentRunId"))
         if "content" not in message or event.get("replace", True):
             message.update(activityType=event["activityType"], content=event["content"])
 
-    def _snapshot(self, event: Event) -> None:
+    def snapshot(self, event: Event) -> None:
+        """Reconcile with a messages snapshot."""
         restated = {message["id"]: fresh(message) for message in event["messages"]}
         roles = {message["role"] for message in restated.values()}
         mine = {"activity", "reasoning"} - roles
@@ -178,7 +184,8 @@ class Held:
         self.messages = {**kept, **restated}
         self._index()
 
-    def _run_started(self, event: Event) -> None:
+    def run_started(self, event: Event) -> None:
+        """Begin a run, with what its echo says."""
         self.started, self.answered, self.open = [], set(), set()
         for message in event.get("input", {}).get("messages", ()):
             self.messages.setdefault(message["id"], fresh(message))
@@ -193,17 +200,18 @@ class Held:
     def _index(self) -> None:
         self.calls = {call["id"]: call for message in self.messages.values() for call in message.get("toolCalls", ())}
 
-    def _run_finished(self, event: Event) -> None:
+    def run_finished(self, event: Event) -> None:
+        """Keep the interrupts that a run ends with."""
         self.interrupts = [one["id"] for one in event.get("outcome", {}).get("interrupts", ())]
 
 
 _STREAMED = frozenset({"START", "CONTENT", "ARGS", "END"})
 
 _OTHERS = {
-    "TOOL_CALL_RESULT": Held._result,
-    "REASONING_ENCRYPTED_VALUE": Held._value,
-    "ACTIVITY_SNAPSHOT": Held._activity,
-    "MESSAGES_SNAPSHOT": Held._snapshot,
-    "RUN_STARTED": Held._run_started,
-    "RUN_FINISHED": Held._run_finished,
+    "TOOL_CALL_RESULT": Held.result,
+    "REASONING_ENCRYPTED_VALUE": Held.value,
+    "ACTIVITY_SNAPSHOT": Held.activity,
+    "MESSAGES_SNAPSHOT": Held.snapshot,
+    "RUN_STARTED": Held.run_started,
+    "RUN_FINISHED": Held.run_finished,
 }

@@ -88,12 +88,12 @@ class Voice:
     phases: int = 0
 
     @property
-    def tag(self) -> dict[str, str]:
+    def tag(self) -> dict[str, Any]:
         """The attribution of what opens something."""
         return {} if self.owner is None else {"subagentRunId": self.owner}
 
     @property
-    def inherited(self) -> dict[str, str]:
+    def inherited(self) -> dict[str, Any]:
         """The attribution of what continues something."""
         return {} if self.untagged else self.tag
 
@@ -101,7 +101,7 @@ class Voice:
 Weave = Callable[["Strand", Voice], Woven]
 
 
-def event(event_type: str, metadata: dict[str, Any] | None = None, raw: Any = None, **fields: Any) -> Event:
+def event(event_type: str, metadata: dict[str, Any] | None = None, raw: Any = None, /, **fields: Any) -> Event:
     """Write an event; what is `None` is absent."""
     made: Event = {"type": event_type}
     made.update({key: value for key, value in fields.items() if value is not None})
@@ -132,7 +132,7 @@ def lay_out(strands: Iterable[Strand], voice: Voice, weave: Weave) -> tuple[Step
             moments.append((clock, step.make))
     moments.sort(key=lambda moment: moment[0])
     clocks = [0, *(clock for clock, _ in moments)]
-    return tuple(Step(clock - before, make) for (clock, make), before in zip(moments, clocks))
+    return tuple(Step(clock - before, make) for (clock, make), before in zip(moments, clocks, strict=False))
 
 
 def write(recipe: LaneRecipe, names: Names, weave: Weave, above: Lane | None) -> Lane:

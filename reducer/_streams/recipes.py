@@ -2,92 +2,17 @@
 
 Hypothesis shrinks a list by deleting elements of up to five choices, so everything here is made of lists whose
 elements are that small, and whatever is optional is an element of its own: a text message that says nothing special
-is an empty list. Waiting is an element too, and so stays where it is when what came before or after it goes. That is
-what makes examples shrink to true minima.
+is an empty list. That is what makes examples shrink to true minima.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Union
+from typing import Any
 
-from attrs import field, fields, frozen
+from attrs import field, frozen
 
-
-class Brief:
-    """Shows of a record only what is special: Hypothesis names strategies by what they choose from."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        """Show the fields that are not at their defaults."""
-        shown = [
-            f"{one.name}={getattr(self, one.name)!r}" for one in fields(type(self)) if getattr(self, one.name) != one.default
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-
-@frozen(repr=False)
-class Look(Brief):
-    """How a delta is dressed."""
-
-    metadata: dict[str, Any] | None = None
-    raw: Any = None
-    form: int = 0
-    """How a chunk names what it continues: 0 not at all, 1 by id, 2 by repeating all that its opener said."""
-    bare: bool = False
-    """Whether a chunk comes without a delta."""
-
-
-PLAIN = Look()
-
-
-@frozen
-class Wait:
-    """What comes next comes later."""
-
-    gap: int
-
-
-@frozen
-class Delta:
-    """A piece of an entity; where the entity has closed, it opens once more."""
-
-    text: str
-    look: Look
-
-
-@frozen
-class Sealed:
-    """An encrypted value for the entity."""
-
-
-@frozen
-class End:
-    """The entity closes; what follows comes when other strands may be running."""
-
-
-@frozen
-class Answered:
-    """A result for the call."""
-    content: Any
-    metadata: dict[str, Any] | None
-
-
-@frozen
-class Next:
-    """Another reasoning message in the same span."""
-
-
-@frozen
-class With:
-    """Something special about a strand or a run: a field of what it is about, and its value."""
-
-    field: str
-    value: Any
-
-
-Say = Union[Wait, Delta, Sealed, End, Answered, Next, With]
+from .says import Brief, Say, With
 
 
 class Span(Enum):
@@ -292,8 +217,3 @@ class Circumstances:
     returned: Any = None
     metadata: dict[str, Any] | None = None
     version: str | None = None
-
-
-def special(withs: tuple[Any, ...]) -> dict[str, Any]:
-    """Gather what is special; of two values for one field, the later counts."""
-    return {one.field: one.value for one in withs if isinstance(one, With)}

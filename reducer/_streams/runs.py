@@ -61,7 +61,7 @@ def play(makes: Iterable[Make], held: Held) -> list[Event]:
 
 def bare_run(makes: Iterable[Make]) -> list[Event]:
     """Put the plainest boundaries around the events of one run."""
-    names = {"threadId": THREAD, "runId": "run1"}
+    names: dict[str, Any] = {"threadId": THREAD, "runId": "run1"}
     return play([lambda _: [event("RUN_STARTED", **names)], *makes, lambda _: [event("RUN_FINISHED", **names)]], Held())
 
 

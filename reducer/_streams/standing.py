@@ -102,7 +102,7 @@ def _new(role: str, voice: Voice) -> dict[str, Any]:
     names = voice.names
     if role == "reasoning":
         return {"id": names.new("g"), "role": role, "content": "restored", **voice.tag}
-    message = {"id": names.new("m"), "role": "user" if role == "user" else "assistant", "content": "new", **voice.tag}
+    message: dict[str, Any] = {"id": names.new("m"), "role": "user" if role == "user" else "assistant", "content": "new", **voice.tag}
     if role == "call":
         function = {"name": "search", "arguments": "{}"}
         message["toolCalls"] = [{"id": names.new("c"), "type": "function", "function": function}]

@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from .held import Entity, Held
 from .lanes import Make, Step, Voice, Woven, always, event
 from .material import LABEL, Event, spread
-from .recipes import PLAIN, Answered, Delta, End, Late, Look, Manner, Next, Parent, Sealed, Span, Streaming, Wait, special
+from .recipes import PLAIN, Answered, Delta, End, Late, Look, Manner, Next, Parent, Sealed, Span, Streaming, special
 
 
 @define
@@ -26,7 +26,6 @@ class Streamed:
     """The fields of its opening event, its id first."""
     manner: Manner
     steps: list[Step]
-    gap: int = 0
     ordinals: Iterator[int] = field(factory=lambda: count(1), init=False)
     opened: bool = field(default=False, init=False)
     running: bool = field(default=False, init=False)
@@ -37,35 +36,38 @@ class Streamed:
         key = next(iter(self.opens))
         return {key: self.opens[key]}
 
-    def say(self, make: Make) -> None:
-        """Add a step, after all the waiting since the one before."""
-        self.steps.append(Step(self.gap, make))
-        self.gap = 0
+    def say(self, make: Make, gap: int = 0) -> None:
+        """Add a step."""
+        self.steps.append(Step(gap, make))
 
-    def open(self) -> None:
+    def open(self, gap: int = 0) -> None:
         """Start the entity, for the first time or once more; what is chunked starts with its next chunk."""
         if not self.opened and self.manner.early:
-            self.say(self._seal())
+            self.say(self._seal(), gap)
         if not self.manner.chunked:
             metadata = None if self.opened else self.manner.metadata[0]
             role = {"role": "reasoning"} if self.entity[0] == "reasoning" else {}
-            self.say(always(event(f"{self.stem}_START", metadata, **self.opens, **role, **self.voice.tag)))
+            self.say(always(event(f"{self.stem}_START", metadata, **self.opens, **role, **self.voice.tag)), gap)
             self.opened = True
         self.running = True
 
     def extend(self, delta: Delta) -> None:
         """Send a piece of it."""
-        if not self.running:
+        gap = delta.gap
+        if not self.running and self.opened and not self.manner.chunked:
+            self.open(gap)
+            gap = 0
+        elif not self.running:
             self.open()
         text = f"{self.entity[1]}.{next(self.ordinals)} " if delta.text == LABEL else delta.text
         look = delta.look
         for part in spread(text):
             if self.manner.chunked:
-                self._say_chunk(look, None if look.bare else part)
+                self._say_chunk(look, None if look.bare else part, gap)
             else:
                 fields = {**self.named, "delta": part, **self.voice.inherited}
                 verb = "ARGS" if self.entity[0] == "call" else "CONTENT"
-                self.say(always(event(f"{self.stem}_{verb}", look.metadata, look.raw, **fields)))
+                self.say(always(event(f"{self.stem}_{verb}", look.metadata, look.raw, **fields)), gap)
 
     def begin(self) -> None:
         """Start it, unless it has."""
@@ -76,35 +78,35 @@ class Streamed:
 
     def close(self, *, first: bool) -> None:
         """End it; the `first` time, its end carries what it has to say."""
-        metadata = self.manner.metadata[1] if first else None
-        # An empty chunk that opens comes last: whatever else comes can open as well.
-        if metadata is not None or not self.manner.chunked:
+        if not self.manner.chunked:
             self.begin()
+        # A chunk that comes later opens what has sent none so far.
+        metadata = self.manner.metadata[1] if first and self.opened else None
         if self.running and not self.manner.chunked:
             self.say(always(event(f"{self.stem}_END", metadata, **self.named, **self.voice.inherited)))
         elif metadata is not None:
             self._say_chunk(Look(metadata), None)
         self.running = False
 
-    def seal(self) -> None:
+    def seal(self, gap: int) -> None:
         """Send an encrypted value for it; what is chunked has none before its first chunk."""
         if not self.manner.chunked:
             self.begin()
         if self.opened:
             sealed = self._seal()
             # A snapshot may have dropped what the value belongs to, and the producer knows that.
-            self.say(lambda held: sealed(held) if held.has(self.entity) else ())
+            self.say(lambda held: sealed(held) if held.has(self.entity) else (), gap)
 
     def answer(self, recipe: Answered) -> None:
         """Send a result for it."""
-        self.say(always(_result(self.voice, self.entity[1], recipe, self.manner)))
+        self.say(always(_result(self.voice, self.entity[1], recipe, self.manner)), recipe.gap)
 
-    def _say_chunk(self, look: Look, delta: str | None) -> None:
+    def _say_chunk(self, look: Look, delta: str | None, gap: int = 0) -> None:
         opening = None if self.opened else self.manner.metadata[0]
         if opening is not None:
             look = evolve(look, metadata={**opening, **(look.metadata or {})})
         self.opened = True
-        self.say(self._chunk(look, delta))
+        self.say(self._chunk(look, delta), gap)
 
     def _chunk(self, look: Look, delta: str | None) -> Make:
         voice = self.voice
@@ -162,10 +164,8 @@ def streaming(recipe: Streaming, voice: Voice) -> Woven:
     for say in recipe.says:
         if isinstance(say, Delta) and (voice.names.reopening or not closed):
             made.extend(say)
-        elif isinstance(say, Wait):
-            made.gap += say.gap
         elif isinstance(say, Sealed):
-            made.seal()
+            made.seal(say.gap)
         elif isinstance(say, End):
             settle()
         elif isinstance(say, Answered):
@@ -174,8 +174,8 @@ def streaming(recipe: Streaming, voice: Voice) -> Woven:
         elif isinstance(say, Next) and not closed:
             made.close(first=True)
             made = _reasoning(voice, evolve(manner, early=False), core)
-    settle()
     made.begin()
+    settle()
     return Woven(recipe.beside, tuple(core), tuple(followers))
 
 
@@ -223,7 +223,7 @@ def _parent(parent: Parent, voice: Voice) -> str | None:
 
 def late(recipe: Late, voice: Voice) -> Woven:
     """Write a result that nobody waits for any more."""
-    made = _result(voice, "", Answered(recipe.content, None), Manner())
+    made = _result(voice, "", Answered(0, recipe.content, None), Manner())
 
     def make(held: Held) -> tuple[Event, ...]:
         streaming = held.open.difference(held.chunks.values())
@@ -246,5 +246,3 @@ def _result(voice: Voice, name: str, recipe: Answered, manner: Manner) -> Event:
         content=f"{result} " if recipe.content == LABEL else recipe.content,
         **({} if manner.foreign else voice.tag),
     )
-
-

@@ -87,7 +87,12 @@ def _message(a: int, b: int, c: int, d: int) -> Event:
         return {"id": _id(a), "role": role, "toolCallId": _id(c), "content": "done", **tag}
     if role == "assistant" and c % 2:
         function = {"name": "search", "arguments": _text(b)}
-        return {"id": _id(a), "role": role, "toolCalls": [{"id": _id(b), "type": "function", "function": function}], **tag}
+        return {
+            "id": _id(a),
+            "role": role,
+            "toolCalls": [{"id": _id(b), "type": "function", "function": function}],
+            **tag,
+        }
     return {"id": _id(a), "role": role, "content": _text(c), **tag}
 
 
@@ -121,7 +126,9 @@ _MAKERS: dict[str, Callable[[Numbers], Event]] = {
     "TEXT_MESSAGE_CONTENT": lambda n: {"messageId": _id(n[0]), "delta": _text(n[2])},
     "TEXT_MESSAGE_END": lambda n: {"messageId": _id(n[0])},
     "TEXT_MESSAGE_CHUNK": lambda n: _some(
-        messageId=_id(n[0]) if n[0] else None, delta=_text(n[2]) if n[3] else None, role=_pick(SPEAKERS, n[2])[0] if n[3] else None
+        messageId=_id(n[0]) if n[0] else None,
+        delta=_text(n[2]) if n[3] else None,
+        role=_pick(SPEAKERS, n[2])[0] if n[3] else None,
     ),
     "TOOL_CALL_START": lambda n: {
         "toolCallId": _id(n[0]),

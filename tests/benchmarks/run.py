@@ -87,7 +87,7 @@ def main() -> None:
             made.observe(event)
         return made.build()
 
-    functions = {
+    functions: dict[str, Callable[[Any], Any]] = {
         "builder": builder,
         "fold": lambda events: reduce(fold, events, EMPTY),
         "fold_all": lambda events: fold_all(EMPTY, events),

@@ -44,7 +44,7 @@ class TestActivitySnapshot:
     def test_creates(self) -> None:
         """The content is an object of any depth, shown as it is, nulls included."""
         content = {"steps": [{"done": None}], "": {}}
-        told = {"subagentRunId": "s", "metadata": {"k": 1}}
+        told: Wire = {"subagentRunId": "s", "metadata": {"k": 1}}
         assert both(activity("a", content, **told)) == [shown(content, **told)]
         assert both(activity()) == [shown({})]
 
@@ -59,7 +59,10 @@ class TestActivitySnapshot:
         """With `replace: false` it creates what is not there, and changes of what is there the metadata alone."""
         keep = {"replace": False}
         assert both(activity("a", {"n": 1}, **keep)) == [shown({"n": 1})]
-        events = [activity("a", {"n": 1}), activity("a", {"n": 2}, "list", **keep, subagentRunId="s", metadata={"k": 1})]
+        events = [
+            activity("a", {"n": 1}),
+            activity("a", {"n": 2}, "list", **keep, subagentRunId="s", metadata={"k": 1}),
+        ]
         assert both(*events) == [shown({"n": 1}, metadata={"k": 1})]
 
     def test_replaces_where_it_says_so(self) -> None:

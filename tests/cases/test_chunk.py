@@ -42,7 +42,7 @@ class TestTextMessageChunk:
     def test_opens_and_continues(self) -> None:
         """The first chunk of an id opens the message; those without an id, or with the same one, continue it."""
         events = [text("CHUNK", role="user", name="Ada", delta="a"), more("b"), text("CHUNK", delta="c")]
-        assert both(*events) == [message("m", "abc", role="user", **{"name": "Ada"})]
+        assert both(*events) == [message("m", "abc", role="user", name="Ada")]
         assert codes(*events, FINISHED) == []
 
     def test_is_a_triad_in_another_spelling(self) -> None:

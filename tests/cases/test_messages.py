@@ -162,7 +162,14 @@ class TestMessagesSnapshot:
     def test_an_open_call_goes_on(self) -> None:
         """A call that was open goes on behind the arguments that the snapshot has."""
         told = message("c", None, (made("c", "12"),))
-        events = [call("START"), call("ARGS", delta="1"), snapshot(told), call("ARGS", delta="3"), call("END"), FINISHED]
+        events = [
+            call("START"),
+            call("ARGS", delta="1"),
+            snapshot(told),
+            call("ARGS", delta="3"),
+            call("END"),
+            FINISHED,
+        ]
         assert merged(*events) == [message("c", None, (made("c", "123"),))]
         assert codes(*events) == []
 
@@ -338,7 +345,7 @@ class TestMarks:
     TOLD = message("p", None, (made("c", "1"),))
 
     def test_a_call_that_was_streamed(self) -> None:
-        """Arguments of a call that the snapshot's maker saw streamed are not repeated ones; an unstreamed call's are."""
+        """Arguments of a call that its maker saw streamed are no repetition; those of an unstreamed call may be."""
         again = called("c", "1")
         assert both(snapshot(self.TOLD), *again) == [self.TOLD]
         assert both(snapshot(self.TOLD, metadata={"agui-reducer": {}}), *again) == [

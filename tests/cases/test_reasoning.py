@@ -178,7 +178,9 @@ class TestReasoningMessageContent:
         assert both(*mused("g", "h"), thought("CONTENT", delta="m")) == [reasoning("g", "hm")]
         assert codes(*mused("g", "h"), thought("CONTENT", delta="m")) == ["reasoning-not-open"]
 
-    @pytest.mark.parametrize("opening", [call("START"), result(), text("CONTENT", delta="hi")], ids=["call", "result", "text"])
+    @pytest.mark.parametrize(
+        "opening", [call("START"), result(), text("CONTENT", delta="hi")], ids=["call", "result", "text"]
+    )
     def test_goes_on_behind_what_cut_it(self, opening: Wire) -> None:
         """After another kind has opened in the lane the reasoning goes on in a row of its own."""
         events = [thought("START"), thought("CONTENT", delta="a"), opening, thought("CONTENT", delta="b"), value("g")]
@@ -230,7 +232,10 @@ class TestReasoningEncryptedValue:
 
     def test_claims_a_shell(self) -> None:
         """An empty reasoning message shows once it has a value to keep."""
-        assert both(*mused("g"), *said("m", "hi"), value("g")) == [reasoning("g", "", encryptedValue="v"), message("m", "hi")]
+        assert both(*mused("g"), *said("m", "hi"), value("g")) == [
+            reasoning("g", "", encryptedValue="v"),
+            message("m", "hi"),
+        ]
 
     def test_waits_for_what_it_names(self) -> None:
         """A value for what is not there yet is kept, noted, and shown nowhere until it is claimed."""

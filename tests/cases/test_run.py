@@ -238,7 +238,9 @@ class TestRunFinished:
         assert runs(FINISHED, onto=EMPTY) == []
         assert codes(FINISHED, FINISHED) == ["after-run-closed"]
 
-    @pytest.mark.parametrize("event", [STEP, text("CONTENT", delta="late"), {"type": "CUSTOM", "name": "n", "value": 1}])
+    @pytest.mark.parametrize(
+        "event", [STEP, text("CONTENT", delta="late"), {"type": "CUSTOM", "name": "n", "value": 1}]
+    )
     def test_nothing_follows(self, event: Wire) -> None:
         """After a run an event is out of place until the next run starts, and folded as well as can be."""
         assert codes(FINISHED, event)[0] == "after-run-closed"
@@ -315,7 +317,9 @@ class TestRunError:
         """On a thread whose id is known the run without an id is that thread's."""
         assert runs(ERROR, onto=seed(thread_id="t"))[0]["threadId"] == "t"
 
-    @pytest.mark.parametrize("ended", [finished(), interrupted(interrupt("i")), finished(outcome={"type": "cancelled"})])
+    @pytest.mark.parametrize(
+        "ended", [finished(), interrupted(interrupt("i")), finished(outcome={"type": "cancelled"})]
+    )
     def test_after_the_end(self, ended: Wire) -> None:
         """A failure after the end turns that run into a failed one."""
         assert statuses(ended, ERROR) == ["error"]

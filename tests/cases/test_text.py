@@ -82,7 +82,11 @@ class TestTextMessageStart:
     def test_cuts_reasoning(self) -> None:
         """Reasoning that is under way in the lane goes on in a row of its own, behind the text."""
         events = [thought("START"), thought("CONTENT", delta="a"), *said("m", "hi"), thought("CONTENT", delta="b")]
-        assert [(shown["id"], shown["content"]) for shown in streamed(*events)] == [("g", "a"), ("m", "hi"), ("g#1", "b")]
+        assert [(shown["id"], shown["content"]) for shown in streamed(*events)] == [
+            ("g", "a"),
+            ("m", "hi"),
+            ("g#1", "b"),
+        ]
         assert [(shown["id"], shown["content"]) for shown in merged(*events)] == [("g", "ab"), ("m", "hi")]
 
     def test_cuts_the_tool_call_group(self) -> None:
@@ -228,7 +232,10 @@ class TestTextMessageContent:
 
     def test_merges_metadata(self) -> None:
         """Metadata merges key by key, the last write winning, at the top only; a null is a value."""
-        events = [text("START", metadata={"a": {"x": 1}, "b": 1}), text("CONTENT", delta="hi", metadata={"a": {"y": 2}})]
+        events = [
+            text("START", metadata={"a": {"x": 1}, "b": 1}),
+            text("CONTENT", delta="hi", metadata={"a": {"y": 2}}),
+        ]
         events.append(text("END", metadata={"b": None}))
         assert both(*events) == [message("m", "hi", metadata={"a": {"y": 2}, "b": None})]
 

@@ -76,7 +76,12 @@ class TestToolCallStart:
 
     def test_joins_the_latest_message_with_calls(self) -> None:
         """Without a parent it joins the message that got calls last."""
-        events = [*said("m", "hi"), *called("c1", parentMessageId="m"), *called("c2", parentMessageId="p"), *called("c3")]
+        events = [
+            *said("m", "hi"),
+            *called("c1", parentMessageId="m"),
+            *called("c2", parentMessageId="p"),
+            *called("c3"),
+        ]
         assert [[one["id"] for one in shown["toolCalls"]] for shown in streamed(*events)] == [["c1"], ["c2", "c3"]]
 
     def test_a_parent_that_is_closed(self) -> None:
@@ -232,7 +237,9 @@ class TestToolCallStart:
         """Whose a call of the echoed input is holds for what continues it in the run."""
         told = message("p", None, (made(),), subagentRunId="s")
         assert codes(FINISHED, started(messages=[told]), call("START", subagentRunId="s2")) == ["attribution-mismatch"]
-        assert codes(FINISHED, started(messages=[told]), call("START", "c2", parentMessageId="p", subagentRunId="s")) == []
+        assert (
+            codes(FINISHED, started(messages=[told]), call("START", "c2", parentMessageId="p", subagentRunId="s")) == []
+        )
 
     def test_needs_a_run(self) -> None:
         """Before any run it is out of place, and kept."""
@@ -251,7 +258,9 @@ class TestToolCallArgs:
     def test_interleave(self) -> None:
         """Two calls whose arguments interleave keep them apart."""
         events = [call("START", "c1", parentMessageId="p"), call("START", "c2", parentMessageId="p")]
-        events += [call("ARGS", name, delta=delta) for name, delta in [("c1", "1"), ("c2", "a"), ("c1", "2"), ("c2", "b")]]
+        events += [
+            call("ARGS", name, delta=delta) for name, delta in [("c1", "1"), ("c2", "a"), ("c1", "2"), ("c2", "b")]
+        ]
         assert both(*events) == [message("p", None, (made("c1", "12"), made("c2", "ab")))]
 
     def test_are_never_cut(self) -> None:
@@ -333,7 +342,9 @@ class TestToolCallEnd:
 
     def test_metadata_that_comes_late_is_kept(self) -> None:
         """Metadata at a second end is the call's all the same."""
-        assert both(*called("c"), call("END", metadata={"k": 1})) == [message("c", None, (made("c", metadata={"k": 1}),))]
+        assert both(*called("c"), call("END", metadata={"k": 1})) == [
+            message("c", None, (made("c", metadata={"k": 1}),))
+        ]
 
     def test_closes_a_shell(self) -> None:
         """Arguments and an end without a start leave a closed shell, which a start still claims."""
@@ -398,13 +409,23 @@ class TestToolCallResult:
 
     def test_several_under_one_id(self) -> None:
         """A result is known by its message and its call: results that share an id are all kept."""
-        events = [*called("c1", parentMessageId="p"), *called("c2", parentMessageId="p"), result("c1"), result("c2", "x", "2")]
+        events = [
+            *called("c1", parentMessageId="p"),
+            *called("c2", parentMessageId="p"),
+            result("c1"),
+            result("c2", "x", "2"),
+        ]
         assert both(*events)[1:] == [answer("c1"), answer("c2", "x#c2", "2")]
         assert codes(*events) == ["shared-id"]
 
     def test_again_replaces_itself(self) -> None:
         """The same result a second time replaces the content in place, and its metadata merges."""
-        events = [*called("c"), result(metadata={"a": 1}), *said("m", "hi"), result("c", "x", "better", metadata={"b": 2})]
+        events = [
+            *called("c"),
+            result(metadata={"a": 1}),
+            *said("m", "hi"),
+            result("c", "x", "better", metadata={"b": 2}),
+        ]
         shown = both(*events)
         assert shown[1] == answer("c", "x", "better", metadata={"a": 1, "b": 2})
         assert [one["id"] for one in shown] == ["c", "x", "m"]
@@ -412,7 +433,14 @@ class TestToolCallResult:
 
     def test_again_cuts_nothing(self) -> None:
         """A replayed result leaves what is under way current."""
-        events = [*called("c"), result(), text("START"), text("CONTENT", delta="a"), result(), text("CONTENT", delta="b")]
+        events = [
+            *called("c"),
+            result(),
+            text("START"),
+            text("CONTENT", delta="a"),
+            result(),
+            text("CONTENT", delta="b"),
+        ]
         assert both(*events)[-1] == message("m", "ab")
 
     def test_cuts_the_tool_call_group(self) -> None:

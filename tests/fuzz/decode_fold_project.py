@@ -1,7 +1,7 @@
 """A coverage-guided fuzzer over `decode`, the folds and `project`: nothing but `ReducerError`s leaves the library.
 
-    python -m venv /tmp/fuzz && /tmp/fuzz/bin/pip install atheris -e .
-    /tmp/fuzz/bin/python tests/fuzz/decode_fold_project.py -max_total_time=300 CORPUS
+    python3.11 -m venv /tmp/fuzz && /tmp/fuzz/bin/pip install atheris -e .
+    /tmp/fuzz/bin/python tests/fuzz/decode_fold_project.py -max_total_time=300 -max_len=4096 CORPUS
 
 The bytes that the fuzzer makes are lines of a log. `CORPUS` is a folder of logs to start from, and where what adds
 coverage is kept; without one, the golden logs are what it starts from. What it finds is pinned in `tests/test_fuzz.py`.
@@ -14,13 +14,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-import atheris
+import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # installed for this alone
 
 with atheris.instrument_imports(include=["reducer"]):
-    from reducer import EMPTY, Layout, ReducerError, decode, fold, fold_all, fold_strict, project
+    from reducer import EMPTY, Layout, ReducerError, decode, dumps, fold, fold_all, fold_strict, loads, project
+    from reducer._schema import EVENTS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LINES = 64
+SEED = 8
 
 
 def one_input(data: bytes) -> None:
@@ -41,11 +43,11 @@ def one_input(data: bytes) -> None:
             assert strict == after, "fold_strict is not fold"
         state = after
     assert fold_all(EMPTY, events) == state, "fold_all is not fold"
+    assert loads(dumps(state)) == state, "loads is not dumps"
     for layout in Layout:
         shown = project(state, layout).to_dict()
         names = [message["id"] for message in shown["messages"]]
         assert len(set(names)) == len(names), "an id twice"
-        # Python's writer follows no deep nesting, and reads no deeper than it writes.
         json.dumps(shown, allow_nan=False)
 
 
@@ -54,18 +56,27 @@ def seeds(folder: Path) -> None:
     for log in sorted(GOLDEN.rglob("*.jsonl")):
         lines = log.read_text("utf-8").splitlines()
         name = f"{log.parent.name}-{log.stem}"
-        for start in range(0, len(lines), LINES // 2):
-            (folder / f"{name}-{start}").write_text("\n".join(lines[start : start + LINES]), "utf-8")
+        for start in range(0, len(lines), SEED):
+            (folder / f"{name}-{start}").write_text("\n".join([*lines[:1], *lines[start : start + SEED]]), "utf-8")
+
+
+def words(file: Path) -> None:
+    """Write the names of all types and fields for the fuzzer to use."""
+    fields = {name for shape in EVENTS.values() for name in shape.fields}
+    file.write_text("".join(f'"\\"{word}\\":"\n' for word in sorted({*EVENTS, *fields})), "utf-8")
 
 
 def main() -> None:
     """Fuzz until told to stop."""
     given = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     with tempfile.TemporaryDirectory() as fresh:
-        folder = Path(given[0]) if given else Path(fresh)
+        folder = Path(given[0]) if given else Path(fresh, "corpus")
+        folder.mkdir(exist_ok=True)
+        words(Path(fresh, "words"))
         if not any(folder.iterdir()):
             seeds(folder)
-        atheris.Setup(sys.argv if given else [*sys.argv, fresh], one_input)
+        options = [f"-dict={fresh}/words", *([] if given else [str(folder)])]
+        atheris.Setup([*sys.argv, *options], one_input)
         atheris.Fuzz()
 
 

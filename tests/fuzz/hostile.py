@@ -30,7 +30,7 @@ MILLION_DIGITS = "9" * 1_000_000
 
 
 class Hostile(NamedTuple):
-    """A log by its size, the full size, and what it is in a few words."""
+    """A log by its size, the full size, and what it is in a few words, `{n}` being the size."""
 
     log: Callable[[int], Log]
     size: int
@@ -98,11 +98,12 @@ def interrupted(*interrupts: Wire, run: str = "r") -> Wire:
 
 
 def distinct_ids(size: int) -> Log:
-    """Yield messages that are opened and closed, each under an id of its own."""
+    """Yield messages and tool results, each under an id of its own; no event but an end names an id again."""
     yield STARTED
-    for number in range(size // 2):
+    for number in range(size // 3):
         yield start(f"m{number}")
         yield end(f"m{number}")
+        yield result(f"r{number}", f"c{number}")
 
 
 def one_delta(size: int) -> Log:
@@ -279,7 +280,15 @@ def many_snapshots(size: int) -> Log:
 def echoed_inputs(size: int) -> Log:
     """Yield runs that echo an input without messages, on a thread that grows by one message a run."""
     for number in range(size):
-        told = {"threadId": "t", "runId": "r", "state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": 1}
+        told = {
+            "threadId": "t",
+            "runId": "r",
+            "state": {},
+            "messages": [],
+            "tools": [],
+            "context": [],
+            "forwardedProps": 1,
+        }
         yield {**STARTED, "input": told}
         yield start(f"m{number}")
         yield end(f"m{number}")
@@ -376,7 +385,12 @@ def unclaimed_values(size: int) -> Log:
     """Yield encrypted values for what never comes."""
     yield STARTED
     for number in range(size):
-        yield {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": f"m{number}", "encryptedValue": "v"}
+        yield {
+            "type": "REASONING_ENCRYPTED_VALUE",
+            "subtype": "message",
+            "entityId": f"m{number}",
+            "encryptedValue": "v",
+        }
 
 
 def shared_ids(size: int) -> Log:
@@ -387,39 +401,39 @@ def shared_ids(size: int) -> Log:
 
 
 HOSTILE: dict[str, Hostile] = {
-    "distinct_ids": Hostile(distinct_ids, 1_000_000, "a million distinct ids"),
-    "one_delta": Hostile(one_delta, 100_000_000, "100 MB in one delta"),
-    "many_deltas": Hostile(many_deltas, 100_000_000, "100 MB in deltas of 1,000 characters"),
-    "open_lanes": Hostile(open_lanes, 100_000, "100,000 open lanes of subagents, two deltas in each"),
-    "lanes_waiting": Hostile(lanes_waiting, 100_000, "deltas in 100,000 lanes, then 100,000 openings in another"),
-    "chunk_lanes": Hostile(chunk_lanes, 100_000, "100,000 open chunk streams, then bare continuations"),
+    "distinct_ids": Hostile(distinct_ids, 1_000_000, "{n} distinct ids"),
+    "one_delta": Hostile(one_delta, 100_000_000, "{n} bytes in one delta"),
+    "many_deltas": Hostile(many_deltas, 100_000_000, "{n} bytes in deltas of 1,000"),
+    "open_lanes": Hostile(open_lanes, 100_000, "{n} open lanes of subagents, two deltas in each"),
+    "lanes_waiting": Hostile(lanes_waiting, 100_000, "deltas in {n} lanes, then {n} openings in another"),
+    "chunk_lanes": Hostile(chunk_lanes, 100_000, "{n} open chunk streams, then bare continuations"),
     "chunk_lanes_closed": Hostile(chunk_lanes_closed, 100_000, "all but one of them closed, then bare continuations"),
-    "open_messages": Hostile(open_messages, 100_000, "100,000 messages open when the run finishes"),
-    "open_across_snapshots": Hostile(open_across_snapshots, 100_000, "a snapshot while 100,000 messages are open"),
-    "parentless_calls": Hostile(parentless_calls, 100_000, "100,000 calls in one group, with results"),
-    "anomalies": Hostile(anomalies, 100_000, "100,000 anomalies, one an event"),
-    "anomalies_at_once": Hostile(anomalies_at_once, 100_000, "100,000 anomalies in each of two events"),
-    "unknown_properties": Hostile(unknown_properties, 100_000, "100,000 unknown properties in each of two events"),
-    "huge_indices": Hostile(huge_indices, 100, "100 patches, each with an index of a million digits"),
-    "long_paths": Hostile(long_paths, 20, "40 patches along 100,000 segments"),
-    "nesting": Hostile(nesting, 100_000, "values nested 100,000 levels deep"),
-    "deeper_by_copies": Hostile(deeper_by_copies, 100_000, "100,000 copies of the state into itself"),
-    "wide_object": Hostile(wide_object, 100_000, "100,000 keys added, replaced and removed by patches"),
-    "one_snapshot": Hostile(one_snapshot, 100_000, "two snapshots of 100,000 messages"),
-    "many_snapshots": Hostile(many_snapshots, 200, "200 snapshots of 2,000 messages"),
-    "echoed_inputs": Hostile(echoed_inputs, 40_000, "40,000 runs that echo an input without messages"),
-    "reopened": Hostile(reopened, 100_000, "one message in 100,000 rows, cut by reasoning"),
+    "open_messages": Hostile(open_messages, 100_000, "{n} messages open when the run finishes"),
+    "open_across_snapshots": Hostile(open_across_snapshots, 100_000, "a snapshot while {n} messages are open"),
+    "parentless_calls": Hostile(parentless_calls, 100_000, "{n} calls in one group, with results"),
+    "anomalies": Hostile(anomalies, 100_000, "{n} anomalies, one an event"),
+    "anomalies_at_once": Hostile(anomalies_at_once, 100_000, "{n} anomalies in each of two events"),
+    "unknown_properties": Hostile(unknown_properties, 100_000, "{n} unknown properties in each of two events"),
+    "huge_indices": Hostile(huge_indices, 100, "{n} patches, each with an index of a million digits"),
+    "long_paths": Hostile(long_paths, 20, "{n} times two patches along 100,000 segments"),
+    "nesting": Hostile(nesting, 100_000, "values nested {n} levels deep"),
+    "deeper_by_copies": Hostile(deeper_by_copies, 100_000, "{n} copies of the state into itself"),
+    "wide_object": Hostile(wide_object, 100_000, "{n} keys added, replaced and removed by patches"),
+    "one_snapshot": Hostile(one_snapshot, 100_000, "two snapshots of {n} messages"),
+    "many_snapshots": Hostile(many_snapshots, 200, "{n} snapshots of 2,000 messages"),
+    "echoed_inputs": Hostile(echoed_inputs, 40_000, "{n} runs that echo an input without messages"),
+    "reopened": Hostile(reopened, 100_000, "one message in {n} rows, cut by reasoning"),
     "reopened_unseen": Hostile(reopened_unseen, 100_000, "the same, cut by reasoning that does not show"),
-    "reused_call": Hostile(reused_call, 100_000, "one call id used for 100,000 calls"),
-    "reused_calls": Hostile(reused_calls, 100_000, "100,000 calls of one group whose ids are used again"),
-    "replayed_start": Hostile(replayed_start, 100_000, "the start of one call, 100,000 times"),
-    "runs": Hostile(runs, 100_000, "100,000 runs"),
-    "open_steps": Hostile(open_steps, 100_000, "100,000 open steps and reasoning spans"),
-    "interrupts": Hostile(interrupts, 100_000, "100,000 interrupts of one run, all answered by the next"),
-    "interrupts_answered": Hostile(interrupts_answered, 100_000, "100,000 interrupts answered by tool results"),
-    "interrupts_piled": Hostile(interrupts_piled, 100_000, "100,000 runs that leave an interrupt each"),
-    "unclaimed_values": Hostile(unclaimed_values, 100_000, "100,000 encrypted values that nothing claims"),
-    "shared_ids": Hostile(shared_ids, 100_000, "100,000 results under one message id"),
+    "reused_call": Hostile(reused_call, 100_000, "one call id used for {n} calls"),
+    "reused_calls": Hostile(reused_calls, 100_000, "{n} calls of one group whose ids are used again"),
+    "replayed_start": Hostile(replayed_start, 100_000, "the start of one call, {n} times"),
+    "runs": Hostile(runs, 100_000, "{n} runs"),
+    "open_steps": Hostile(open_steps, 100_000, "{n} open steps and reasoning spans"),
+    "interrupts": Hostile(interrupts, 100_000, "{n} interrupts of one run, all answered by the next"),
+    "interrupts_answered": Hostile(interrupts_answered, 100_000, "{n} interrupts answered by tool results"),
+    "interrupts_piled": Hostile(interrupts_piled, 100_000, "{n} runs that leave an interrupt each"),
+    "unclaimed_values": Hostile(unclaimed_values, 100_000, "{n} encrypted values that nothing claims"),
+    "shared_ids": Hostile(shared_ids, 100_000, "{n} results under one message id"),
 }
 
 
@@ -469,6 +483,12 @@ def measured(name: str, size: int, limit: float) -> Wire | None:
     return found
 
 
+def say(*cells: object) -> None:
+    """Write a row of the table."""
+    sys.stdout.write(f"| {' | '.join(map(str, cells))} |\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
@@ -478,20 +498,21 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for one measurement")
     told = parser.parse_args()
     if told.size:
-        print(json.dumps(cost(told.name[0], told.size)))
+        sys.stdout.write(json.dumps(cost(told.name[0], told.size)))
         return
-    print("| log | events | fold | project | fold_all | growth, each | peak |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    say("log", "name", "events", "fold", "project", "fold_all", "growth of each", "peak")
+    say(*["---"] * 8)
     for name in told.name or HOSTILE:
         one = HOSTILE[name]
         full = max(4, int(one.size * told.scale))
+        about = one.about.format(n=f"{full:,}")
         small, large = measured(name, full // 4, told.limit), measured(name, full, told.limit)
         if small is None or large is None:
-            print(f"| {one.about} ({name}) | more than {told.limit:.0f} s | | | | | |", flush=True)
+            say(about, f"`{name}`", f"more than {told.limit:.0f} s", *[""] * 5)
             continue
         took = [f"{large['took'][part]:.2f} s" for part in large["took"]]
         growth = [f"{large['took'][part] / max(small['took'][part], 1e-3):.1f}" for part in large["took"]]
-        print(f"| {one.about} ({name}) | {large['events']:,} | {' | '.join(took)} | {' / '.join(growth)} | {large['peak']:.0f} MB |", flush=True)
+        say(about, f"`{name}`", f"{large['events']:,}", *took, " / ".join(growth), f"{large['peak']:.0f} MB")
 
 
 if __name__ == "__main__":

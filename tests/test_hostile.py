@@ -1,0 +1,759 @@
+"""Bad input: what somebody sends to hurt, or what a slip makes of an event. A fold survives it, and says what it was.
+
+Nothing but a `ReducerError` ever leaves the fold, no nesting is too deep, and memory stays in the order of what is kept.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import pickle
+import tracemalloc
+from collections import ChainMap, OrderedDict, UserDict, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+import pytest
+from ag_ui import core
+from ag_ui.core import (
+    CustomEvent,
+    EventType,
+    RunErrorEvent,
+    RunStartedEvent,
+    StateSnapshotEvent,
+    TextMessageContentEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, TypeAdapter
+
+from reducer import (
+    EMPTY,
+    Layout,
+    MalformedEvent,
+    ReducerError,
+    State,
+    TruncatedRun,
+    decode,
+    finish,
+    fold,
+    fold_all,
+    fold_strict,
+    project,
+    seed,
+)
+from reducer._frozen import Unfreezable, to_wire
+from reducer._schema import EVENTS
+from reducer._state import KEPT
+from reducer.strategies import json_values
+from tests.cases.build import (
+    FINISHED,
+    IN_RUN,
+    RUN,
+    STARTED,
+    Wire,
+    activity,
+    after,
+    call,
+    finished,
+    interrupt,
+    interrupted,
+    message,
+    mused,
+    result,
+    said,
+    snapshot,
+    started,
+    text,
+    thought,
+)
+from tests.wire_samples import events as samples
+
+LEVELS = 10_000
+
+
+def nested(levels: int = LEVELS, *, objects: bool = False) -> Any:
+    """Return JSON of so many levels."""
+    value: Any = 1
+    for _ in range(levels):
+        value = {"k": value} if objects else [value]
+    return value
+
+
+def depth(value: Any) -> int:
+    """Return how many levels JSON has, each of one member."""
+    levels = 0
+    while isinstance(value, (dict, list)):
+        value = value["k"] if isinstance(value, dict) else value[0]
+        levels += 1
+    return levels
+
+
+DEEP, DEEP_OBJECT = nested(), nested(objects=True)
+PARTS = [{"type": "text", "text": "x", "metadata": DEEP}]
+RESPONSE = {"type": "interrupt", "interrupts": [interrupt("i", responseSchema=DEEP_OBJECT)]}
+PATCH = {"op": "add", "path": "/k", "value": DEEP}
+DEEP_STREAMS: dict[str, list[Wire]] = {
+    "state": [{"type": "STATE_SNAPSHOT", "snapshot": DEEP}],
+    "state of objects": [{"type": "STATE_SNAPSHOT", "snapshot": DEEP_OBJECT}],
+    "patch": [{"type": "STATE_DELTA", "delta": [PATCH]}],
+    "patch into the deep": [
+        {"type": "STATE_SNAPSHOT", "snapshot": DEEP_OBJECT},
+        {"type": "STATE_DELTA", "delta": [{**PATCH, "path": "/k" * LEVELS}]},
+    ],
+    "test": [{"type": "STATE_DELTA", "delta": [{"op": "test", "path": "", "value": DEEP}]}],
+    "echoed state": [FINISHED, started("r2", state=DEEP)],
+    "activity": [activity("a", DEEP_OBJECT)],
+    "activity patch": [
+        activity(),
+        {"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "plan", "patch": [PATCH]},
+    ],
+    "metadata": [text("START", metadata=DEEP_OBJECT), text("CONTENT", delta="x", metadata=DEEP_OBJECT)],
+    "call metadata": [call("START", metadata={"k": DEEP})],
+    "tool result": [result("c", "x", PARTS)],
+    "messages": [snapshot(message("m", PARTS, role="user", metadata=DEEP_OBJECT))],
+    "run result": [finished(result=DEEP)],
+    "interrupt": [finished(outcome=RESPONSE)],
+    "subagent result": [
+        {"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "scout"},
+        {"type": "SUBAGENT_FINISHED", "subagentRunId": "s", "result": DEEP},
+    ],
+    "raw": [{"type": "RAW", "event": DEEP}],
+    "raw event": [text("START", rawEvent=DEEP)],
+    "custom": [{"type": "CUSTOM", "name": "n", "value": DEEP}],
+    "unknown property": [text("START", later=DEEP)],
+    "unknown type": [{"type": "FROM_LATER", "later": DEEP}],
+}
+each_deep = pytest.mark.parametrize("name", DEEP_STREAMS)
+
+MALFORMED: dict[str, Wire] = {
+    "id": {"type": "TEXT_MESSAGE_START", "messageId": DEEP},
+    "type": {"type": DEEP},
+    "metadata": text("START", metadata=DEEP),
+    "patch": {"type": "STATE_DELTA", "delta": DEEP_OBJECT},
+    "timestamp": text("START", timestamp=DEEP_OBJECT),
+    "huge integer": {"type": "TEXT_MESSAGE_START", "messageId": 10**5000},
+}
+each_malformed = pytest.mark.parametrize("name", MALFORMED)
+
+
+class TestDepth:
+    """JSON that is nested ten thousand levels deep is JSON like any other."""
+
+    @each_deep
+    def test_folds(self, name: str) -> None:
+        """It folds in every form, strictly or not, and what results can be looked at."""
+        stream = DEEP_STREAMS[name]
+        state = reduce(fold, stream, IN_RUN)
+        decoded = [decode(event) for event in stream]
+        assert fold_all(IN_RUN, decoded).position == reduce(fold_strict, stream, IN_RUN).position == state.position
+        for layout in Layout:
+            told = project(state, layout).to_dict()
+            assert told["threadId"] == "t"
+        for shown in (state, *decoded, *project(state).anomalies):
+            assert len(repr(shown)) < 400
+
+    def test_comes_out_whole(self) -> None:
+        """All of its levels come out again."""
+        assert depth(project(after(*DEEP_STREAMS["state"])).to_dict()["state"]) == LEVELS
+        assert depth(project(after(*DEEP_STREAMS["activity"])).to_dict()["messages"][0]["content"]) == LEVELS
+        assert depth(project(reduce(fold, DEEP_STREAMS["run result"], IN_RUN)).to_dict()["runs"][0]["result"]) == LEVELS
+        assert depth(project(after(*DEEP_STREAMS["patch into the deep"])).state) == 2 * LEVELS
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(name, marks=pytest.mark.xfail(reason="a run's result compares by recursion"))
+            if name == "run result"
+            else name
+            for name in DEEP_STREAMS
+        ],
+    )
+    def test_compares(self, name: str) -> None:
+        """States that hold it compare."""
+        one, other = (reduce(fold, copy_of(DEEP_STREAMS[name]), IN_RUN) for _ in range(2))
+        assert one == other
+        assert one != fold(other, FINISHED)
+
+    @each_deep
+    @pytest.mark.xfail(reason="a snapshot is plain data, and compares as that does", raises=RecursionError, strict=False)
+    def test_snapshots_compare(self, name: str) -> None:
+        """Snapshots that hold it compare."""
+        one, other = (project(reduce(fold, copy_of(DEEP_STREAMS[name]), IN_RUN)) for _ in range(2))
+        assert one == other
+
+    @pytest.mark.xfail(reason="a snapshot prints all that it holds")
+    def test_snapshots_print_a_line(self) -> None:
+        """A snapshot prints a line, however deep what it holds is."""
+        assert len(repr(project(after(*DEEP_STREAMS["state"])))) < 400
+
+    @each_malformed
+    @pytest.mark.parametrize("take", [decode, lambda event: fold(EMPTY, event)], ids=["decode", "fold"])
+    def test_is_refused_in_a_sentence(self, name: str, take: Callable[[Any], Any]) -> None:
+        """Where it has no business the error says so in a sentence of a line."""
+        if name == "huge integer":
+            pytest.xfail("an integer that Python refuses to print is printed")
+        with pytest.raises(MalformedEvent) as raised:
+            take(MALFORMED[name])
+        assert len(str(raised.value)) < 200
+        assert "\n" not in str(raised.value)
+        assert isinstance(hash(raised.value), int)
+
+    @each_malformed
+    @pytest.mark.xfail(reason="an error prints its facts whole, and compares them as plain data", strict=False)
+    def test_errors_print_and_compare(self, name: str) -> None:
+        """Such errors compare by value, and their representation is a line."""
+        errors = []
+        for _ in range(2):
+            with pytest.raises(MalformedEvent) as raised:
+                decode(copy_of([MALFORMED[name]])[0])
+            errors.append(raised.value)
+        assert errors[0] == errors[1]
+        assert len(repr(errors[0])) < 400
+
+    def test_text_is_read_or_refused(self) -> None:
+        """Text so deep is read where this Python's reader can, and is malformed elsewhere."""
+        wire = '{"type":"STATE_SNAPSHOT","snapshot":' + "[" * LEVELS + "]" * LEVELS + "}"
+        try:
+            event = decode(wire)
+        except MalformedEvent as error:
+            assert "nested" in error.rule
+        else:
+            assert depth(event.snapshot) >= LEVELS - 1
+
+
+def copy_of(stream: list[Wire]) -> list[Wire]:
+    """Return a copy that shares no container."""
+    return [to_wire(event) for event in stream]
+
+
+class TestVolume:
+    """Memory stays in the order of what is kept, whatever breaks the protocol."""
+
+    def test_orphan_deltas_of_one_message(self) -> None:
+        """A hundred thousand deltas that nothing opened are one message, which costs little more than its text."""
+        delta = decode(text("CONTENT", delta="0123456789"))
+        state, used = measured(lambda: reduce(fold, [delta] * 100_000, EMPTY))
+        assert project(state).messages[0]["content"] == "0123456789" * 100_000
+        assert project(state).anomaly_counts == {"first-event": 1, "text-not-open": 1}
+        assert used < 4 * 1_000_000
+
+    @pytest.mark.parametrize("kind", [text, thought, call], ids=["text", "reasoning", "call"])
+    def test_orphan_deltas_of_many(self, kind: Callable[..., Wire]) -> None:
+        """Deltas for ten thousand ids that nothing opened cost a constant beside the text of each."""
+        verb = "ARGS" if kind is call else "CONTENT"
+        deltas = [decode(kind(verb, f"m{number}", delta=f"{number:0500}")) for number in range(10_000)]
+        state, used = measured(lambda: fold_all(IN_RUN, deltas))
+        assert len(project(state).messages) == (0 if kind is call else 10_000)
+        assert used < 10_000 * (500 + 2_500)
+        assert project(fold(state, FINISHED)).anomaly_counts["open-at-run-finish"] == 1
+
+    def test_anomalies(self) -> None:
+        """All anomalies are counted, the first ones kept in full, and the rest cost nothing."""
+        end = decode(text("END"))
+        state, used = measured(lambda: reduce(fold, [end] * 20_000, IN_RUN))
+        assert project(state).anomaly_counts == {"text-not-open": 20_000}
+        assert len(project(state).anomalies) == KEPT
+        assert used < 200_000
+
+    def test_one_event_of_many_anomalies(self) -> None:
+        """An event that breaks a rule a hundred thousand times is counted, in one pass."""
+        one = message("m", "hi", role="user")
+        state = fold(IN_RUN, snapshot(*[one] * 100_000))
+        assert project(state).messages == [one]
+        assert project(state).anomaly_counts == {"duplicate-id": 99_999}
+        assert len(project(state).anomalies) == KEPT
+
+    def test_many_open(self) -> None:
+        """Ten thousand messages left open are named by the error, and closed by the next run."""
+        state = fold_all(IN_RUN, [decode(text("START", f"m{number}")) for number in range(10_000)])
+        with pytest.raises(TruncatedRun) as raised:
+            finish(state)
+        assert len(raised.value.open) == 10_000
+        assert not fold(state, STARTED).live
+        for number in range(100):
+            state = fold(state, decode(text("CONTENT", f"m{number}", delta="hi")))
+            state = fold(state, decode(call("START", f"c{number}", parentMessageId=f"m{number}")))
+        assert len(project(state).messages) == 100
+        assert project(state).messages[7]["toolCalls"][0]["id"] == "c7"
+
+    @pytest.mark.parametrize("between", [[], [snapshot()]], ids=["opened", "snapshot"])
+    def test_a_delta_among_many_open(self, between: list[Wire]) -> None:
+        """With ten thousand messages open a delta allocates no more than with a hundred, but for a map's depth."""
+        figures = []
+        for count in (100, 10_000):
+            state = fold_all(IN_RUN, [*(decode(text("START", f"m{number}")) for number in range(count)), *between])
+            deltas = [decode(text("CONTENT", f"m{number % 50}", delta="hi")) for number in range(150)]
+            state = reduce(fold, deltas[:50], state)
+            figures.append(max(peak(fold, now, delta) for now, delta in along(state, deltas[50:])))
+        assert figures[1] < 2 * figures[0] + 4_000
+
+    def test_many_chunk_lanes(self) -> None:
+        """Ten thousand lanes of chunks are ten thousand messages, all closed by the end of the run."""
+        lanes = [{"messageId": f"m{number}", "subagentRunId": f"s{number}"} for number in range(10_000)]
+        opened = [decode({"type": "TEXT_MESSAGE_CHUNK", **lane, "delta": "a"}) for lane in lanes]
+        goes_on = [decode({"type": "TEXT_MESSAGE_CHUNK", "subagentRunId": lane["subagentRunId"], "delta": "b"}) for lane in lanes]
+        state = fold_all(IN_RUN, [*opened, *goes_on])
+        shown = project(state).messages
+        assert len(shown) == 10_000
+        assert {one["content"] for one in shown} == {"ab"}
+        assert project(fold(state, FINISHED)).anomaly_counts == {}
+
+    def test_many_interrupts(self) -> None:
+        """Ten thousand interrupts are raised and answered."""
+        raised = interrupted(*(interrupt(f"i{number}") for number in range(10_000)))
+        resume = [{"interruptId": f"i{number}", "status": "resolved"} for number in range(0, 10_000, 2)]
+        state = fold_all(IN_RUN, [raised, started("r2", resume=resume)])
+        assert len(project(state).interrupts) == 5_000
+        assert project(state).anomaly_counts == {}
+
+    def test_long_ids(self) -> None:
+        """Ids of a million characters are ids."""
+        name = "m" * 1_000_000
+        shown = project(after(*said(name, "hi"), *mused(name, "hm"), text("END", name))).messages
+        assert [one["id"] for one in shown] == [name, f"{name}#reasoning"]
+
+
+def measured(work: Callable[[], State]) -> tuple[State, int]:
+    """Return what `work` does, and how many bytes it leaves allocated."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        done = work()
+        gc.collect()
+        return done, tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+def along(state: State, events: list[Any]) -> Iterator[tuple[State, Any]]:
+    """Yield each event with the state that it meets."""
+    for event in events:
+        yield state, event
+        state = fold(state, event)
+
+
+def peak(work: Callable[..., Any], *arguments: Any) -> int:
+    """Return how many bytes are allocated at most while `work` is done."""
+    tracemalloc.start()
+    try:
+        work(*arguments)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+class TestPatches:
+    """Patches with impossible places."""
+
+    @pytest.mark.parametrize("op", ["add", "replace", "remove", "test", "copy", "move"])
+    @pytest.mark.parametrize(
+        "index",
+        ["9" * 18, "9" * 19, "9" * 100_000, "-1", "01", "1e3", " 1", "\u0661", "+1", "2", "1_0", "0x1", "--"],
+        ids=lambda index: index[:20],
+    )
+    def test_indices(self, op: str, index: str) -> None:
+        """An index that no element of the array has does not apply, and allocates nothing."""
+        operation: Wire = {"op": op, "path": f"/l/{index}", "value": 1, "from": "/l/" + (index if op == "move" else "0")}
+        event: Wire = {"type": "STATE_DELTA", "delta": [operation]}
+        before = fold(IN_RUN, {"type": "STATE_SNAPSHOT", "snapshot": {"l": [1]}})
+        state = fold(before, event)
+        assert project(state).state == {"l": [1]}
+        [anomaly] = project(state).anomalies
+        assert anomaly.code == "patch-failed"
+        assert len(anomaly.detail) < 400
+        assert peak(fold, before, event) < 100_000 + 30 * len(index)
+
+    def test_long_paths(self) -> None:
+        """A path of a hundred thousand steps into nothing does not apply."""
+        event: Wire = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/a" * 100_000, "value": 1}]}
+        [anomaly] = project(fold(IN_RUN, event)).anomalies
+        assert anomaly.code == "patch-failed"
+        assert len(anomaly.detail) < 400
+
+    def test_many_operations(self) -> None:
+        """Ten thousand operations apply one by one; the last one that fails takes all others back."""
+        grow: list[Wire] = [{"op": "add", "path": "/l", "value": []}]
+        grow += [{"op": "add", "path": "/l/-", "value": number} for number in range(10_000)]
+        event: Wire = {"type": "STATE_DELTA", "delta": grow}
+        assert len(project(fold(IN_RUN, event)).state["l"]) == 10_000
+        event["delta"].append({"op": "remove", "path": "/gone"})
+        assert project(fold(IN_RUN, event)).state == {}
+
+
+EVENT: TypeAdapter[Any] = TypeAdapter(core.Event)
+
+
+class Word(str):
+    """A string of another class."""
+
+    __slots__ = ()
+
+
+JUNK: dict[str, Any] = {
+    "an integer": 5,
+    "null": None,
+    "true": True,
+    "a list": [],
+    "an object": {},
+    "bytes": b"x",
+    "a str": Word("x"),
+    "NaN": float("nan"),
+    "a key": {1: 2},
+    "a thing": object(),
+    "a class": dict,
+    "a deep list": DEEP,
+    "a tuple": ("x",),
+    "an enum": EventType.RAW,
+    "half a character": "\ud800",
+}
+ABSENT = object()
+OPEN = [
+    {"type": "STEP_STARTED", "stepName": "x"},
+    {"type": "REASONING_START", "messageId": "x"},
+    *mused("x", "x")[:-1],
+    *said("x", "x")[:-1],
+    *[call("START", "x"), call("ARGS", "x", delta="x")],
+    activity("x"),
+    {"type": "SUBAGENT_STARTED", "subagentRunId": "x", "name": "x"},
+]
+BEFORE = {
+    "a run": IN_RUN,
+    "much open": after(*OPEN),
+    "chunks": after(*OPEN, text("CHUNK", "chunk", delta="x")),
+    "no run": EMPTY,
+}
+NOT_READ = {"type", "timestamp", "raw_event"}
+"""What the fold does not look at where an SDK's object needs no decoding: the class says the type."""
+
+
+def objects() -> Iterator[tuple[str, BaseModel]]:
+    """Yield an object of each event class of the installed SDK, its ids being those of what is open."""
+    for kind in EVENTS:
+        if kind not in {member.value for member in EventType}:
+            continue
+        least = samples(kind)[0]
+        ids = {name: "x" for name in ("messageId", "toolCallId", "stepName", "subagentRunId") if name in EVENTS[kind].fields}
+        try:
+            yield kind, EVENT.validate_python({**least, **ids})
+        except ValueError:  # an SDK that does not know a field of the run yet
+            yield kind, EVENT.validate_python(least)
+
+
+OBJECTS = dict(objects())
+FIELDS = [(kind, field) for kind, event in OBJECTS.items() for field in type(event).model_fields]
+
+
+def spoiled(kind: str, field: str, junk: Any) -> BaseModel:
+    """Return an object that somebody changed after it was checked."""
+    event = OBJECTS[kind].model_copy()
+    if junk is ABSENT:
+        event.__dict__.pop(field, None)
+    else:
+        event.__dict__[field] = junk
+    return event
+
+
+def refused(event: BaseModel) -> bool:
+    """Say whether what the object holds is malformed on the wire."""
+    try:
+        decode(to_wire(event))
+    except (MalformedEvent, Unfreezable):
+        return True
+    return False
+
+
+def outcome(take: Callable[[Any], Any]) -> str:
+    """Return how a fold ended: all is well, or the value is malformed; whatever else is raised leaves."""
+    try:
+        state = take(None)
+    except MalformedEvent as error:
+        assert len(str(error)) < 400
+        return "malformed"
+    for layout in Layout:
+        to_wire(project(state, layout).to_dict())
+    return "folded"
+
+
+class TestMutatedObjects:
+    """Objects of the SDK can be changed after they were checked, and made without checking."""
+
+    @pytest.mark.parametrize(("kind", "field"), FIELDS, ids=lambda part: str(part))
+    def test_a_changed_field(self, kind: str, field: str) -> None:
+        """A wrong value in a field is malformed, or does not matter; nothing else is raised, nothing wrong is kept."""
+        for name, junk in {**JUNK, "absence": ABSENT}.items():
+            event = spoiled(kind, field, junk)
+            wrong = refused(event)
+            for before, state in BEFORE.items():
+                ways: dict[str, Callable[[Any], State]] = {
+                    "fold": lambda _, event=event, state=state: fold(state, event),  # type: ignore[misc]
+                    "fold_all": lambda _, event=event, state=state: fold_all(state, [event]),  # type: ignore[misc]
+                    "in between": lambda _, event=event, state=state: fold_all(  # type: ignore[misc]
+                        state, [*gathered("x"), event, *gathered("x")]
+                    ),
+                }
+                for way, take in ways.items():
+                    got = outcome(take)
+                    if field not in NOT_READ and not (field == "metadata" and kind in {"REASONING_START", "REASONING_END"}):
+                        assert (got == "malformed") == wrong, (name, before, way)
+
+    def test_a_delta_that_is_a_number(self) -> None:
+        """A delta that became a number is malformed, whichever way the event goes, and says so."""
+        for event, opener in (
+            (TextMessageContentEvent(message_id="m", delta="x"), text("START")),
+            (ToolCallArgsEvent(tool_call_id="c", delta="x"), call("START")),
+        ):
+            event.delta = 5  # type: ignore[assignment]
+            state = after(opener)
+            for take in (fold, fold_strict, lambda state, event: fold_all(state, [event])):
+                with pytest.raises(MalformedEvent) as raised:
+                    take(state, event)
+                assert (raised.value.path, raised.value.value) == (("delta",), 5)
+
+    def test_a_batch_stops_where_it_is_wrong(self) -> None:
+        """`fold_all` raises for the malformed event what `fold` raises."""
+        bad = TextMessageContentEvent(message_id="m", delta="x")
+        bad.delta = None  # type: ignore[assignment]
+        events = [TextMessageStartEvent(message_id="m"), *gathered("m"), bad, *gathered("m")]
+        errors = []
+        for take in (lambda: fold_all(IN_RUN, events), lambda: reduce(fold, events, IN_RUN)):
+            with pytest.raises(MalformedEvent) as raised:
+                take()
+            errors.append(raised.value)
+        assert errors[0] == errors[1]
+
+    @pytest.mark.parametrize("kind", OBJECTS)
+    def test_an_object_that_was_never_checked(self, kind: str) -> None:
+        """An object made without its fields is malformed where it lacks something that its type requires."""
+        bare = type(OBJECTS[kind]).model_construct()
+        wrong = refused(bare)
+        assert (outcome(lambda _: fold(IN_RUN, bare)) == "malformed") == wrong
+        assert (outcome(lambda _: fold_all(IN_RUN, [bare])) == "malformed") == wrong
+
+    def test_nothing_of_an_object_is_kept(self) -> None:
+        """To change an object after it was folded changes nothing."""
+        event = StateSnapshotEvent(snapshot={"l": [1]})
+        state = fold(IN_RUN, event)
+        event.snapshot["l"].append(2)
+        assert project(state).state == {"l": [1]}
+
+
+def gathered(name: str) -> list[Any]:
+    """Return deltas that a batch gathers."""
+    return [TextMessageContentEvent(message_id=name, delta="x"), ToolCallArgsEvent(tool_call_id=name, delta="x")]
+
+
+class Note(BaseModel):
+    """What an application puts into an event."""
+
+    title: str
+    tags: list[str]
+
+
+Payload = TypeVar("Payload")
+
+
+class Typed(CustomEvent, Generic[Payload]):
+    """A custom event whose value has a type."""
+
+    value: Payload
+
+
+class Stated(StateSnapshotEvent, Generic[Payload]):
+    """A state snapshot whose state has a type."""
+
+    snapshot: Payload
+
+
+class Said(TextMessageContentEvent):
+    """A delta that knows more than the protocol."""
+
+    tokens: int = 0
+
+
+class TestClasses:
+    """Events of an application's own classes."""
+
+    def test_a_subclass(self) -> None:
+        """An object of a subclass is an event of its type; what the subclass adds is stripped and noted."""
+        start: Any = type("Start", (TextMessageStartEvent,), {})(message_id="m")
+        events = [start, Said(message_id="m", delta="a"), Said(message_id="m", delta="b", tokens=3)]
+        for state in (reduce(fold, events, IN_RUN), fold_all(IN_RUN, events)):
+            assert project(state).messages == [message("m", "ab")]
+            assert project(state).anomaly_counts == {"unknown-property": 2}
+
+    def test_a_generic_class(self) -> None:
+        """An object of a generic class is an event of its type, and models in it are JSON."""
+        note = Note(title="n", tags=["a"])
+        events = [Typed[Note](name="note", value=note), Typed(name="note", value=1), Stated[Note](snapshot=note)]
+        events.append(Stated[list[int]](snapshot=[1]))
+        assert project(fold_all(IN_RUN, events[:3])).state == {"title": "n", "tags": ["a"]}
+        assert project(reduce(fold, events, IN_RUN)).state == [1]
+        note.tags.append("b")
+        assert project(fold_all(IN_RUN, events[:3])).state["tags"] == ["a", "b"]
+
+    def test_a_subclass_of_an_event(self) -> None:
+        """An object of a class that a decoded event's class is a base of folds as that event."""
+        base = type(decode(text("START")))
+        other = type("Other", (base,), {})
+        event = other.__new__(other)
+        event.__dict__.update({"message_id": "m", "role": "user"})
+        assert project(reduce(fold, [event, decode(text("CONTENT", delta="hi"))], IN_RUN)).messages == [
+            message("m", "hi", role="user")
+        ]
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            MappingProxyType,
+            OrderedDict,
+            UserDict,
+            ChainMap,
+            lambda event: defaultdict(list, event),
+            lambda event: type("Mine", (dict,), {})(event),
+        ],
+        ids=["proxy", "ordered", "user", "chain", "default", "subclass"],
+    )
+    def test_mappings(self, make: Callable[[Wire], Mapping[str, Any]]) -> None:
+        """A mapping of any class is what a dict of its items is, at any depth, and stays as it was."""
+        plain: list[Wire] = [
+            {"type": "STATE_SNAPSHOT", "snapshot": {"k": {"l": [1]}}},
+            *said("m", "hi"),
+            snapshot(message("u", [{"type": "text", "text": "x"}], role="user")),
+            {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/j", "value": {}}]},
+            {"type": "REASONING_ENCRYPTED_VALUE", "entityId": "m", "encryptedValue": "v"},
+        ]
+        wrapped = [make(dressed(event, make)) for event in plain]
+        untouched = [to_wire(event) for event in wrapped]
+        assert reduce(fold, wrapped, IN_RUN) == reduce(fold, plain, IN_RUN)
+        assert fold_all(IN_RUN, wrapped) == reduce(fold, plain, IN_RUN)
+        assert [to_wire(event) for event in wrapped] == untouched == plain
+        assert decode(wrapped[0]) == decode(plain[0])
+
+    @pytest.mark.parametrize("junk", [None, 5, "", "{}", b"{}", "x", [], [STARTED], object(), dict, Note, EVENT], ids=repr)
+    def test_what_is_no_event(self, junk: Any) -> None:
+        """Anything else is malformed."""
+        takes: list[Callable[[], Any]] = [
+            lambda: fold(IN_RUN, junk),
+            lambda: fold_strict(IN_RUN, junk),
+            lambda: fold_all(IN_RUN, [junk]),
+            lambda: decode(junk),
+            lambda: seed([junk]),
+        ]
+        for take in takes:
+            with pytest.raises(MalformedEvent):
+                take()
+
+    def test_a_model_that_is_no_event(self) -> None:
+        """A model without a type is malformed; one of a type that nobody knows is unknown."""
+
+        class Later(BaseModel):
+            type: str = "FROM_LATER"
+
+        with pytest.raises(MalformedEvent):
+            fold(IN_RUN, Note(title="n", tags=[]))
+        assert project(fold(IN_RUN, Later())).anomaly_counts == {"unknown-event": 1}
+
+
+def dressed(value: Any, make: Callable[[Wire], Mapping[str, Any]]) -> Any:
+    """Return JSON with every object inside made another mapping."""
+    if isinstance(value, dict):
+        return {key: make(dressed(held, make)) if isinstance(held, dict) else dressed(held, make) for key, held in value.items()}
+    if isinstance(value, list):
+        return [make(dressed(held, make)) if isinstance(held, dict) else dressed(held, make) for held in value]
+    return value
+
+
+NAMES = ["", "m", "m#1", "m#text", "m#reasoning", "m'", "#", "\x00", "\ud800", "\ud83d\ude00", " ", "chunk-1", "None", "x" * 99]
+WORDS = st.sampled_from(NAMES)
+ANYTHING = json_values() | st.sampled_from([float("nan"), float("inf"), 10**400, b"x", object, {1: 2}, {"k"}])
+
+
+class TestAnything:
+    """Whatever an event holds, folding gives a state or a `MalformedEvent`."""
+
+    @given(st.lists(st.tuples(st.sampled_from(sorted(EVENTS)), st.data()), max_size=0) | st.none(), st.data())
+    def test_any_fields(self, _: object, data: st.DataObject) -> None:
+        """Events of known types with any values in their fields, one after another."""
+        state: Any = EMPTY
+        for _number in range(data.draw(st.integers(1, 6))):
+            event = data.draw(any_event())
+            try:
+                now = fold(state, event)
+            except MalformedEvent as error:
+                assert isinstance(error, ReducerError)
+                with pytest.raises(MalformedEvent):
+                    fold_all(state, [event])
+                continue
+            assert fold_all(state, [event]) == now
+            state = now
+            for layout in Layout:
+                json.dumps(project(state, layout).to_dict())
+
+    @given(st.lists(st.builds(lambda kind, name: {**samples(kind)[0], **named(kind, name)}, st.sampled_from(sorted(EVENTS)), WORDS)))
+    def test_any_names(self, stream: list[Wire]) -> None:
+        """Ids may be any strings, those that this library derives included: none is shown twice."""
+        state = reduce(fold, stream, EMPTY)
+        assert fold_all(EMPTY, [decode(event) for event in stream]) == state
+        for layout in Layout:
+            shown = project(state, layout).messages
+            assert len({one["id"] for one in shown}) == len(shown)
+            json.dumps(project(state, layout).to_dict())
+
+
+def named(kind: str, name: str) -> Wire:
+    """Return the ids of an event type, all of them `name`."""
+    wanted = ("messageId", "toolCallId", "parentMessageId", "entityId")
+    return {field: name for field in wanted if field in EVENTS[kind].fields}
+
+
+@st.composite
+def any_event(draw: st.DrawFn) -> Wire:
+    """Draw an event of a known type with some fields spoiled."""
+    kind = draw(st.sampled_from(sorted(EVENTS)))
+    event = dict(draw(st.sampled_from(samples(kind))))
+    for field in draw(st.lists(st.sampled_from(sorted(EVENTS[kind].fields)), max_size=2)):
+        if field != "type":
+            event[field] = draw(ANYTHING)
+    return event
+
+
+class TestErrors:
+    """What is raised for bad input can be kept and sent on."""
+
+    def test_a_state_is_left_alone(self) -> None:
+        """An event that is refused leaves the state that it met as it was."""
+        state = after(*OPEN)
+        twin = pickle.loads(pickle.dumps(state))  # noqa: S301 - this project's own
+        for kind, field in FIELDS:
+            for junk in (object(), float("nan")):
+                event = spoiled(kind, field, junk)
+                try:
+                    fold(state, event)
+                except MalformedEvent:
+                    pass
+        assert state == twin == copy.deepcopy(state)
+
+    def test_errors_name_the_place(self) -> None:
+        """Of a payload that is no JSON the place is told."""
+        with pytest.raises(MalformedEvent) as raised:
+            fold(IN_RUN, StateSnapshotEvent(snapshot={"a": [1, object()]}))
+        assert raised.value.path == ("snapshot", "a", 1)
+        with pytest.raises(MalformedEvent) as raised:
+            fold(IN_RUN, RunStartedEvent(**{**RUN, "raw_event": {1: 2}}))
+        assert raised.value.path[0] == "rawEvent"
+        with pytest.raises(MalformedEvent) as raised:
+            seed([], {"a": {1, 2}})
+        assert raised.value.path == ("state", "a")
+
+    def test_a_failure_may_say_anything(self) -> None:
+        """The message of a failure is kept, whatever is in it."""
+        said_ = "\x00\ud800" + "x" * 100_000
+        assert project(fold(IN_RUN, RunErrorEvent(message="x").model_copy(update={"message": said_}))).runs[0]["error"] == {
+            "message": said_
+        }
