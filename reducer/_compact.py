@@ -22,7 +22,7 @@ from reducer._event import Event, UnknownEvent
 from reducer._fold import ALL, CASES, NOTHING, fold
 from reducer._objects import Replayed, event_object
 from reducer._restate import restated
-from reducer._slots import Kept, Part, Piece, Reopened, Shared, Track, Whole
+from reducer._slots import Kept, Part, Piece, Reopened, Shared, Track, Whole, in_order
 from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, TEXT, Key, Owner, State, at_rest
 from reducer._takes import TAKES
 from reducer._wire import admit
@@ -63,7 +63,7 @@ def _once(events: Iterable[object], before: State, *, restate: bool) -> list[Rep
     for event in events:
         log.take(event)
         # To say what is open after a few events may take more of them than they are: so they are kept while few.
-        if len(given) < 4 * len(log.parts):
+        if len(given) < 4 * len(log.parts) + 64:
             given.append(event)
     log.close()
     told = log.told()
@@ -174,12 +174,11 @@ class Log:
     def close(self) -> None:
         """End the log: what was closed gets closed, what was open stays open."""
         self._end(lasting=True)
-        streams = self.state.conversation.streams
-        lanes = streams.lanes if streams is not None else {}
+        streams = dict(in_order(self.state.conversation.streams))
         open_now = _left_open(self.parts)
         for lane, track in open_now.items():
-            track.explicit = not track.is_stream(lanes.get(lane))
-        for lane, stream in lanes.items():
+            track.explicit = not track.is_stream(streams.get(lane))
+        for lane, stream in streams.items():
             if lane not in open_now or open_now[lane].explicit:
                 entry = find(self.state, stream.key)
                 name = getattr(entry.entity, "name", None) if entry is not None else None

@@ -25,7 +25,7 @@ def upgraded(parts: Sequence[Any]) -> Iterator[Any]:
     A `binary` part beside its own modern twin, as producers sent for peers of either age, is `MIRRORED`. One without
     data and URL has no successor and stays as it is.
     """
-    modern = {twin for part in parts if not is_binary(part) for twin in _twins(part)}
+    modern = {twin for part in parts for twin in _twins(part)}
     for part in parts:
         new = _successor(part) if is_binary(part) else part
         yield MIRRORED if new is not part and next(iter(_twins(new)), None) in modern else new

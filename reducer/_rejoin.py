@@ -17,7 +17,7 @@ from reducer._objects import Replayed, event_object
 from reducer._project import held
 from reducer._replay import Wire, finished, messages_snapshot, started
 from reducer._run import current
-from reducer._slots import CONTENT, START, about, reopening
+from reducer._slots import CONTENT, START, about, in_order, reopening
 from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, Run, State, at_rest
 from reducer._text import text
 
@@ -118,9 +118,8 @@ def _opening(state: State, run: Run | None) -> Wire:
 def _going_on(state: State, run: Run) -> Iterator[Wire]:
     """Tell a run that goes on."""
     live = dict(sorted(state.live.items(), key=lambda item: (item[1].first, item[0])))
-    streams = state.conversation.streams
-    lanes = streams.lanes if streams is not None else {}
-    chunked = {stream.key for stream in lanes.values()}
+    streams = in_order(state.conversation.streams)
+    chunked = {stream.key for _, stream in streams}
     dropped = {key: entry for key, entry in live.items() if _is_dropped(key, entry)}
     explicit = {key: entry for key, entry in live.items() if key not in dropped and key not in chunked}
     yield from _interrupted(state, [])
@@ -134,11 +133,11 @@ def _going_on(state: State, run: Run) -> Iterator[Wire]:
     for key, entry in {**dropped, **explicit}.items():
         yield from _opened(key, entry, again=key in explicit)
     yield from _unclaimed(state)
-    # Of a kind the lane that was used last comes last: a bare chunk with no other clue continues that one.
-    for lane in sorted(lanes, key=lambda lane: streams is not None and lane in streams.recent.values()):
-        stream = lanes[lane]
-        arguments = text(live[stream.key].rope) if stream.key[0] == CALL else ""
-        name = live[stream.key].entity.name
+    for lane, stream in streams:
+        # An end that was not the stream's to send may have closed what it was about.
+        still = live.get(stream.key)
+        arguments = text(still.rope) if still is not None and stream.key[0] == CALL else ""
+        name = still.entity.name if still is not None else None
         yield reopening(lane, stream, name, {"delta": arguments} if arguments else {})
 
 
@@ -170,7 +169,7 @@ def _tag(owner: Owner) -> Wire:
 
 def _unclaimed(state: State) -> Iterator[Wire]:
     """Tell the encrypted values whose entities have yet to come."""
-    for (subtype, name), (value, value_type) in state.conversation.unclaimed.items():
+    for (subtype, name), (value, value_type) in sorted(state.conversation.unclaimed.items(), key=lambda one: one[0]):
         typed = {} if value_type is None else {"encryptedValueType": value_type}
         event = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": subtype, "entityId": name}
         yield {**event, "encryptedValue": value, **typed}

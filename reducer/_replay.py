@@ -101,8 +101,8 @@ def judge(wire: Wire, *, below: int) -> Event:
     for note in event.notes:
         if note.code in ("unknown-member", "unknown-property"):
             value: Any = wire
-            for part in note.path:
-                value = value[part]
+            for step in note.path:
+                value = value[step]
             raise MalformedEvent(note.path[below:], value, "is nothing that AG-UI describes")
     return event
 

@@ -28,7 +28,7 @@ def run_input(
     now: datetime | None = None,
     allow_pending: bool = False,
 ) -> RunAgentInput:
-    """Return the input of the run `run_id`, which continues the thread that `snapshot` shows.
+    """Return the input of the run `run_id`, which continues the thread that `snapshot` shows (spec: basic/run-input).
 
     `snapshot` is what `project` gave, in either layout, or its `to_dict`. Its messages go along but for activities,
     which never travel back, then `messages`: what the user says, and results of calls, each behind its call. Its state

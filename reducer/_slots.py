@@ -14,8 +14,9 @@ from typing import Any
 
 import attrs
 
-from reducer._frozen import VECTOR, Object, thaw
-from reducer._state import CALL, REASONING, TEXT, Activity, Key, Owner, Stream
+from reducer._frozen import thaw
+from reducer._length import is_longer, length
+from reducer._state import CALL, REASONING, TEXT, Activity, Key, Owner, Stream, Streams
 from reducer._text import paired
 
 Wire = dict[str, Any]
@@ -114,7 +115,7 @@ class Shared(Whole):
         """Tell the state as it is by now, or what was done to it where that is shorter."""
         if self.events < 2:
             return
-        if self.replaced or not _longer(shared, _length(self.operations)):
+        if self.replaced or not is_longer(shared, length(self.operations)):
             self.wire = {"type": "STATE_SNAPSHOT", "snapshot": thaw(shared)}
         else:
             self.wire = {"type": "STATE_DELTA", "delta": self.operations}
@@ -189,8 +190,9 @@ class Piece(Part):
     def _triad(self) -> Iterator[Wire]:
         track, apart = self.track, self._apart()
         if track.starts and self is track.pieces[0]:
-            role = {"role": REASONING} if track.key[0] == REASONING else {}
-            yield about(track.key, START, track.tag, {**track.said, **role, **apart})
+            # What a start has to have, where the chunk that opened it had none.
+            needed = {REASONING: {"role": REASONING}, CALL: {"toolCallName": ""}}.get(track.key[0], {})
+            yield about(track.key, START, track.tag, {**needed, **track.said, **apart})
             apart = {}
         if self.spoken:
             yield about(track.key, CONTENT, track.tag, {**self._content(), **apart})
@@ -223,39 +225,19 @@ class Reopened(Part):
         return (reopening(self.lane, self.stream, self.name, {}),)
 
 
+def in_order(streams: Streams | None) -> list[tuple[Owner, Stream]]:
+    """Return the open chunk streams by lane, in an order that depends on nothing but what was said.
+
+    Of a kind the lane that was used last comes last: a bare chunk with no other clue continues that one.
+    """
+    if streams is None:
+        return []
+    latest = set(streams.recent.values())
+    return sorted(streams.lanes.items(), key=lambda lane: (lane[0] in latest, lane[0] is not None, lane[0] or ""))
+
+
 def reopening(lane: Owner, stream: Stream, name: str | None, fields: Wire) -> Wire:
     """Return the chunk that opens a chunk stream again as it was established; a call's needs its `name`."""
     said = {field: value for field, value in stream.established.items() if value is not None}
     tool = {"toolCallName": name} if stream.key[0] == CALL and name else {}
     return about(stream.key, CHUNK, lane, {**tool, **said, **fields})
-
-
-def _length(value: Any) -> int:
-    """Return about how long a value is as JSON."""
-    return sum(_cost(one) for one in _leaves(value))
-
-
-def _longer(value: Any, limit: int) -> bool:
-    """Say whether a value is longer than `limit`, without looking at more of it than that."""
-    for one in _leaves(value):
-        limit -= _cost(one)
-        if limit < 0:
-            return True
-    return False
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    todo = [value]
-    while todo:
-        one = todo.pop()
-        yield one
-        if type(one) is Object or type(one) is dict:
-            for key, inside in one.items():
-                yield key
-                todo.append(inside)
-        elif type(one) is VECTOR or type(one) is list:
-            todo += one
-
-
-def _cost(one: Any) -> int:
-    return len(one) + 3 if type(one) is str else 2 if type(one) in (Object, VECTOR, dict, list) else len(repr(one)) + 1

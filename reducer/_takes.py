@@ -29,7 +29,11 @@ def streamed(kind: str, verb: str) -> Take:
 
     def take(log: Log, original: Any, event: Any, before: State, after: State) -> None:
         name = getattr(event, identity)
-        key: Key = (kind, name) if name is not None else _continued(kind, after)
+        if name is None:
+            # Which stream it continues depends on those that are open, and the shorter log may have others.
+            key, original = _continued(kind, after), None
+        else:
+            key = (kind, name)
         _told(log, original, event, key, verb, before, after)
 
     return take

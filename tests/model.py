@@ -384,7 +384,8 @@ class Model:
         return entity
 
     def add_row(self, entity: Entity, **what: Any) -> Row:
-        if not entity.rows and any(other.id == entity.id and other is not entity for other in self.entities):
+        others = [other for other in self.entities + self.dropped if other is not entity]
+        if not entity.rows and any(other.id == entity.id for other in others):
             self.anomaly("shared-id")
         row = Row(entity, **what)
         entity.rows.append(row)
@@ -542,10 +543,15 @@ class Model:
 
     def start_call(self, name: str, tool: str, parent: str | None, tag: str | None, metadata: Wire | None) -> None:
         call = self.find_call(name)
-        if call is not None and call.row is not None:
-            home = call.home.id if call.home else name
-            if self.answered(call) and parent not in {None, home}:
-                # A local model counts its calls anew in every reply.
+        if call is not None and call.row is not None and parent is not None and self.answered(call):
+            # A local model counts its calls anew in every reply. What its message holds already is that call, though.
+            home = parent if self.may_hold_calls(parent) else name
+            there = [one for one in self.calls if one.id == name and one.home and one.home.id == home]
+            if there:
+                call = there[-1]
+                self.calls.remove(call)
+                self.calls.append(call)
+            else:
                 self.anomaly("call-reused")
                 if call.open:
                     self.anomaly("call-already-open")
@@ -557,6 +563,8 @@ class Model:
             self.claim_call_value(call)
         if call.row is not None:
             holder = None if parent is None else self.find("text", parent)
+            if parent is not None:
+                self.check_owner("text", parent, tag)
             if tag is None and holder is not None and holder.owner != call.row.entity.owner:
                 self.anomaly("attribution-mismatch")  # untagged, it inherits its parent's owner
             if call.open:
@@ -583,6 +591,11 @@ class Model:
         if value is not None and call.value is None:
             call.value, call.value_type = value
 
+    def may_hold_calls(self, parent: str) -> bool:
+        """Whether an id is an assistant message's, or nobody's yet."""
+        text = self.find("text", parent)
+        return text.role == "assistant" if text else not any(entity.id == parent for entity in self.entities)
+
     def place(self, call: Call, tag: str | None, *, again: bool = False) -> None:
         """Give a call its row and its home; `again` when a snapshot had dropped it: that is no opening."""
         parent = call.parent
@@ -590,7 +603,7 @@ class Model:
             self.check_owner("text", parent, tag)
         home = None if parent is None else self.find("text", parent)
         row: Row | None = None
-        if parent is not None and (home.role == "assistant" if home else not any(e.id == parent for e in self.entities)):
+        if parent is not None and self.may_hold_calls(parent):
             if home is None:
                 home = self.create(Entity("text", parent, "assistant", None, tag))
         else:
@@ -619,7 +632,7 @@ class Model:
         row.calls.append(call)
         home.calls.append(call)
         call.row, call.home = row, home
-        self.openers["call", call.id] = lane
+        self.openers["call", call.id] = lane if tag is None else tag
         for entity in self.entities:
             if entity.kind == "result" and entity.call_id == call.id and entity.call is None:
                 entity.call = call
@@ -872,7 +885,7 @@ class Model:
         # STREAMED keeps the order of the timeline. A restated message has one row, in the place of its first one; a new
         # one that has the id under which a continuation shows takes the place of that.
         places = {shown.id: shown.rows[0] for shown in self.streamed() if shown.id != shown.rows[0].entity.id}
-        stand_ins = self.stand_ins([entity for entity, _ in pairs], new, kept)
+        stand_ins = self.stand_ins([entity for entity, _ in pairs], new)
         places |= {entity.id: former.rows[0] for former, entity in stand_ins.items() if former.rows}
         timeline: list[Row] = []
         for row in self.timeline:
@@ -928,16 +941,16 @@ class Model:
                         copies[index] = copies[index] or entity
         return copies
 
-    def stand_ins(self, stated: list[Entity], new: list[Entity], kept: list[Entity]) -> dict[Entity, Entity]:
-        """What a truncated run left may come back under another id, in its old place: behind the same message."""
+    def stand_ins(self, stated: list[Entity], new: list[Entity]) -> dict[Entity, Entity]:
+        """An answer that a truncated run left may come back whole under another id: behind the same message as it was."""
         found: dict[Entity, Entity] = {}
         before = -1
         for entity in self.merged:
             if entity in stated:
                 before = stated.index(entity)
-            elif entity not in kept and entity.run and entity.run["status"] == "truncated":
+            elif entity.role == "assistant" and entity.run and entity.run["status"] == "truncated":
                 following = stated[before + 1 : before + 2]
-                if following and following[0] in new and following[0].role == entity.role:
+                if following and following[0] in new and following[0].role == "assistant":
                     found[entity] = following[0]
                     before += 1
         return found
@@ -994,8 +1007,7 @@ class Model:
             self.openers["call", call.id] = entity.owner
         entity.calls = list(row.calls)
         if row.calls and row.takes_text:
-            row.takes_text, row.takes_calls = False, True
-            self.groups.append(row)
+            row.takes_text, row.takes_calls = False, True  # for those that name it: it is not the lane's group by this
 
     def settle_calls(self, old: list[Call], stated: list[Call], *, keep: bool = False) -> None:
         """Let each stated call take the place of the one that it restates; drop the others unless told to `keep`."""

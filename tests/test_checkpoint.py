@@ -352,6 +352,13 @@ class TestFormat:
             assert stored.isdisjoint(record.elsewhere)
             assert stored | record.elsewhere.keys() == set(attributes(kind)), kind.__name__
 
+    def test_documented(self) -> None:
+        """Every name in the format stands in the reference."""
+        page = (FOLDER.parents[1] / "docs" / "reference" / "checkpoint-format.md").read_text(encoding="utf-8")
+        for record in RECORDS.values():
+            for name in (field.name for field in record.fields):
+                assert f"`{name}`" in page, name
+
 
 SAMPLES = (
     *(f"everything.{position}" for position in (8, 24, 29, 36, 48, 56, 59, 62)),
@@ -548,6 +555,7 @@ BAD: list[tuple[str, Any, str | None]] = [
     ("runs.0.steps", [[None, "s", 9]], "runs[0].steps[0]"),
     ("runs.0.spans", [["s", None], ["s", "x"]], "runs[0].spans"),
     ("runs.0.subagents", [{"id": "s", "name": "s", "status": "running", "first": 0}], "runs[0].subagents[0].last"),
+    ("events", 0, "runs[0].first"),
     ("runs.1", {"id": "q", "thread": "t", "first": 0, "last": 0, "status": "running"}, "runs[1]"),
     ("runs.1", {"id": "q", "thread": "t", "first": 1, "last": 1, "status": "running"}, "runs[0]"),
     ("rows", {}, None),
@@ -681,6 +689,8 @@ def _change(told: Any, chance: random.Random) -> None:
         inside = [*one] if isinstance(one, dict) else [*range(len(one))]
         places += [(one, name) for name in inside]
         todo += [one[name] for name in inside if isinstance(one[name], (dict, list))]
+    if not places:
+        return
     holder, name = chance.choice(places)
     other, elsewhere = chance.choice(places)
     edit = chance.randrange(6)

@@ -81,7 +81,12 @@ def started(*args: object, **how: Any) -> subprocess.Popen[bytes]:
     """Start the command line as a command."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
     command = [sys.executable, "-m", "reducer", *map(str, args)]
-    return subprocess.Popen(command, cwd=ROOT, **pipes)  # noqa: S603 - this project's own
+    # A shell that runs the tests in the background has them ignore interrupts, and what is ignored is inherited.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, cwd=ROOT, **pipes)  # noqa: S603 - this project's own
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def events_in(log: Path) -> list[Json]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from functools import reduce
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -82,6 +84,8 @@ VALUE = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": 
 # The state snapshots of two lanes become one in no lane, which ends the parent agent's chunk stream.
 STATES = [{"type": "STATE_SNAPSHOT", "snapshot": [number], "subagentRunId": "s"} for number in (1, 2)]
 CUT_TEXT = [START, text("m")[0], call("c", "n")[0], text("m", "hi")[1], *STATES, text("m")[1]]
+# A chunk may lack what a start needs.
+NAMELESS: dict[str, Any] = {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "delta": "{}"}
 # The stream that the second chunk opens has a name, which the rest of it may repeat.
 NAMED = [
     START,
@@ -117,6 +121,9 @@ class TestCompaction:
         check(stream, place, restate=False)
 
     @given(st.one_of(broken_streams(), events(max_size=20)), PLACES, st.booleans())
+    @example(
+        [START, NAMELESS, {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "", "subagentRunId": "s"}], 3, False
+    )
     def test_whatever_comes(self, stream: Stream, place: int, restate: bool) -> None:  # noqa: FBT001
         """The law holds for streams that break the protocol, but for ids that the fold makes of positions."""
         try:
@@ -236,6 +243,42 @@ class TestLength:
         """Where a run was cut off by the next, what it left has yet to find its place, and nothing is restated."""
         stream = [START, *text("m", "a"), *call("c"), result("x", "c"), {**START, "runId": "r2"}, FINISH]
         assert "MESSAGES_SNAPSHOT" not in [event["type"] for event in wired(compact(stream))]
+
+
+class Counter:
+    """Counts the instructions that the interpreter executes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, frame: FrameType, what: str, _: Any) -> Counter:
+        """Count one."""
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        self.count += what == "opcode"
+        return self
+
+
+@pytest.mark.parametrize("per_turn", [False, True], ids=["one run", "a run each turn"])
+def test_linear(per_turn: bool) -> None:  # noqa: FBT001
+    """Work per event does not grow with the log, be it one long run or many."""
+    costs = []
+    for turns in (8, 32):
+        stream = chat(turns)
+        if per_turn:
+            boundary = [FINISH, START]
+            stream = [
+                one
+                for event in stream
+                for one in ([event, *boundary] if event["type"] == "TEXT_MESSAGE_END" else [event])
+            ]
+        log, counter, before = [decode(event) for event in stream], Counter(), sys.gettrace()
+        sys.settrace(counter)
+        try:
+            compact(log)
+        finally:
+            sys.settrace(before)
+        costs.append(counter.count / len(log))
+    assert costs[1] < 1.2 * costs[0]
 
 
 class TestParts:

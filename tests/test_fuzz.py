@@ -391,7 +391,9 @@ class TestHostile:
     def test_is_linear(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Four times a hostile log costs at most five times as many instructions, to fold and to project."""
         monkeypatch.setattr(hostile, "LONG_PATH", 500)
-        small = max(1, min(100, HOSTILE[name].size // 100))
+        monkeypatch.setattr(hostile, "MESSAGES", 20)
+        # Above the sizes at which a small mapping turns into a persistent one.
+        small = max(2, min(150, HOSTILE[name].size // 100))
 
         def all_of_it(size: int) -> None:
             state = reduce(fold, HOSTILE[name].log(size), EMPTY)

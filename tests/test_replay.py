@@ -30,7 +30,7 @@ from reducer import (
 )
 from reducer._frozen import to_wire
 from reducer._objects import event_object
-from reducer.strategies import streams
+from reducer.strategies import broken_streams, events, streams
 from tests.reference_client import ReferenceClient
 
 Stream = list[dict[str, Any]]
@@ -184,6 +184,9 @@ ASKED_TWICE = [
 ]
 
 
+CHUNK: dict[str, Any] = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "x", "subagentRunId": "s"}
+
+
 class TestRejoining:
     """`rejoin(s)` and then the rest of the stream gives, MERGED, what the whole stream gives, wherever it is cut."""
 
@@ -230,6 +233,18 @@ class TestRejoining:
         if shown.runs and shown.runs[-1]["status"] in ("finished", "interrupted", "cancelled"):
             again = project(folded(hydrate(shown, "t1", "r")), Layout.MERGED)
             assert thread(project(folded(rejoin(state)), Layout.MERGED)) == thread(again)
+
+    @given(st.one_of(broken_streams(), events(max_size=20)))
+    @example([START, CHUNK, text("m")[1]])
+    def test_whatever_comes(self, stream: Stream) -> None:
+        """At any point of any stream there are events, and they fold."""
+        state = EMPTY
+        for event in stream:
+            try:
+                state = fold(state, event)
+            except MalformedEvent:
+                continue
+            assert project(fold_all(EMPTY, rejoin(state))).state == project(state).state
 
     def test_nothing(self) -> None:
         """Before anything was said there is nothing to tell."""

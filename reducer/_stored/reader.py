@@ -28,7 +28,8 @@ def state_of(told: Any) -> State:
     """Return the state that the file holds. Raises `Wrong`."""
     (position,) = table.STATE.read(told, 0, TOP)[:1]
     last = max(position - 1, 0)
-    runs = within(".runs", _runs, told.get("runs", []), last)
+    # A stored thread stands at 0 without any event; a run has begun with one.
+    runs = within(".runs", _runs, told.get("runs", []), position - 1)
     rows = Rows([run.first for run in runs], last)
     within(".rows", rows.read, told.get("rows", []))
     within(".apart", rows.read_apart, told.get("apart", {}))

@@ -11,30 +11,23 @@ from hypothesis import strategies as st
 from . import material
 from .features import Features
 from .recipes import (
-    PLAIN,
     Activity,
     Alone,
-    Answered,
     Change,
     Conduct,
-    Delta,
-    End,
     Ending,
     Kept,
     LaneRecipe,
     Late,
-    Look,
     Manner,
-    Next,
     Parent,
     Phase,
     Restated,
     RunRecipe,
-    Sealed,
     Span,
     Streaming,
-    With,
 )
+from .says import PLAIN, Answered, Delta, End, Look, Next, Sealed, With
 
 Drawn = st.SearchStrategy[Any]
 
@@ -187,9 +180,10 @@ def _reasoning(has: Features) -> Drawn:
 
 
 def _activity(has: Features) -> Drawn:
-    snapshots, changes = material.ACTIVITY_SNAPSHOTS, material.ACTIVITY_CHANGES
-    if not has.metadata:
-        snapshots, changes = ([one for one in events if "metadata" not in one] for events in (snapshots, changes))
+    snapshots, changes = (
+        [one for one in events if has.metadata or "metadata" not in one]
+        for events in (material.ACTIVITY_SNAPSHOTS, material.ACTIVITY_CHANGES)
+    )
     first = st.sampled_from(snapshots)
     # The name of a type belongs to the activity.
     events = [{name: value for name, value in one.items() if name != "activityType"} for one in (*changes, *snapshots)]

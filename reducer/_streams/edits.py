@@ -120,7 +120,7 @@ def _respell(stream: list[Event], place: int, how: int) -> None:
     tag = {name: value for name, value in opener.items() if name in {"type", "subagentRunId"}}
     continuing = (tag, {**tag, key: opener[key]}, opener)[how % 3]
     for later in places:
-        said = {name: stream[later][name] for name in ("metadata", "rawEvent", "delta") if name in stream[later]}
+        said: Event = {name: stream[later][name] for name in ("metadata", "rawEvent", "delta") if name in stream[later]}
         stream[later] = {**(opener if later == place else continuing), **said}
     # The last chunk stands where the end stood: it is needed only for what the end said.
     if "metadata" not in stream[places[-1]]:

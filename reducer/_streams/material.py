@@ -91,15 +91,14 @@ ACTIVITY_PATCHES: tuple[list[dict[str, Any]], ...] = (
     [],
 )
 
+_FIRST: tuple[Event, ...] = (
+    *({"content": content} for content in ACTIVITY_CONTENTS),
+    {"content": {"n": 7}, "replace": False},
+    {"content": {"n": 8, "list": []}, "replace": True, "metadata": {"k": 1}},
+    {"content": {"n": 9}, "replace": False, "metadata": {"trace": None}},
+)
 ACTIVITY_SNAPSHOTS: tuple[Event, ...] = tuple(
-    {"type": "ACTIVITY_SNAPSHOT", "activityType": kind, **says}
-    for kind in ACTIVITY_TYPES
-    for says in (
-        *({"content": content} for content in ACTIVITY_CONTENTS),
-        {"content": {"n": 7}, "replace": False},
-        {"content": {"n": 8, "list": []}, "replace": True, "metadata": {"k": 1}},
-        {"content": {"n": 9}, "replace": False, "metadata": {"trace": None}},
-    )
+    {"type": "ACTIVITY_SNAPSHOT", "activityType": kind, **first} for kind in ACTIVITY_TYPES for first in _FIRST
 )
 ACTIVITY_CHANGES: tuple[Event, ...] = (
     *({"type": "ACTIVITY_DELTA", "patch": patch} for patch in ACTIVITY_PATCHES),

@@ -1,8 +1,8 @@
 """What is drawn: short lists of small records.
 
-Hypothesis shrinks a list by deleting elements of up to five choices, so everything here is made of lists whose
-elements are that small, and whatever is optional is an element of its own: a text message that says nothing special
-is an empty list. That is what makes examples shrink to true minima.
+Hypothesis shrinks a list by deleting elements of up to five choices, so all that is drawn is made of lists whose
+elements are that small, and whatever is optional is an element of its own: a text message that says nothing is an
+empty list. That is what makes examples shrink to true minima.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from .says import Brief, Say, With
+from .says import Say, With, brief
 
 
 class Span(Enum):
@@ -38,7 +38,7 @@ class Parent(Enum):
 
 
 @frozen(repr=False)
-class Manner(Brief):
+class Manner:
     """What may be special about something that streams."""
 
     chunked: bool = False
@@ -52,9 +52,11 @@ class Manner(Brief):
     parent: Parent = Parent.NONE
     tool: str = "search"
     shared: int = 0
-    """Whether it takes an id that is in use: 1 a text that of the reasoning before it, a result that of the latest text; 2 a result that of its call."""
+    """Whether it takes an id that is in use: 1 a text that of the reasoning before it, or a result that of the latest
+    text; 2 a result that of its call."""
     foreign: bool = False
     """Whether the parent agent answers for the subagent."""
+    __repr__ = brief
 
 
 @frozen
@@ -150,11 +152,11 @@ class Restatement:
     authority: Any = None
 
 
-Strand = Union[Streaming, Late, Phase, Alone, Activity, Restated]
+Strand = Streaming | Late | Phase | Alone | Activity | Restated
 
 
 @frozen(repr=False)
-class Conduct(Brief):
+class Conduct:
     """How a subagent presents itself."""
 
     announced: bool = False
@@ -166,6 +168,7 @@ class Conduct(Brief):
     """Whether only openings are attributed."""
     continued: bool = False
     """Whether it goes on with a subagent that an earlier run suspended."""
+    __repr__ = brief
 
 
 @frozen

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .held import Held
 from .lanes import Lane, Names, event, lay_out, write
 from .material import THREAD, Event, fresh
-from .recipes import Circumstances, Ending, LaneRecipe, RunRecipe, special
+from .recipes import Circumstances, Ending, LaneRecipe, RunRecipe
+from .says import special
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import AttrsInstance, fields, frozen
+from attrs import fields, frozen
 
 
-class Brief(AttrsInstance):
-    """Shows of a record only what is special: Hypothesis names strategies by what they choose from."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        """Show the fields that are not at their defaults."""
-        shown = [
-            f"{one.name}={getattr(self, one.name)!r}"
-            for one in fields(type(self))
-            if getattr(self, one.name) != one.default
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
+def brief(self: Any) -> str:
+    """Show of a record only what is special: Hypothesis names strategies by what they choose from."""
+    shown = [
+        f"{one.name}={getattr(self, one.name)!r}"
+        for one in fields(type(self))
+        if getattr(self, one.name) != one.default
+    ]
+    return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @frozen(repr=False)
-class Look(Brief):
+class Look:
     """How a delta is dressed."""
 
     metadata: dict[str, Any] | None = None
@@ -32,6 +27,7 @@ class Look(Brief):
     """How a chunk names what it continues: 0 not at all, 1 by id, 2 by repeating all that its opener said."""
     bare: bool = False
     """Whether a chunk comes without a delta."""
+    __repr__ = brief
 
 
 PLAIN = Look()
@@ -84,7 +80,7 @@ class With:
     value: Any
 
 
-Say = Union[Delta, Sealed, End, Answered, Next, With]
+Say = Delta | Sealed | End | Answered | Next | With
 
 
 def special(withs: tuple[Any, ...]) -> dict[str, Any]:

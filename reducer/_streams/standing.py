@@ -8,18 +8,8 @@ from typing import Any
 from .held import Held
 from .lanes import Step, Voice, Weave, Woven, always, event
 from .material import CLIENT_KEY, Event, fresh
-from .recipes import (
-    Activity,
-    Alone,
-    Kept,
-    Late,
-    Phase,
-    Restated,
-    Restatement,
-    Strand,
-    Streaming,
-    special,
-)
+from .recipes import Activity, Alone, Kept, Late, Phase, Restated, Restatement, Strand, Streaming
+from .says import special
 from .streamed import late, streaming
 
 
@@ -102,7 +92,12 @@ def _new(role: str, voice: Voice) -> dict[str, Any]:
     names = voice.names
     if role == "reasoning":
         return {"id": names.new("g"), "role": role, "content": "restored", **voice.tag}
-    message: dict[str, Any] = {"id": names.new("m"), "role": "user" if role == "user" else "assistant", "content": "new", **voice.tag}
+    message: dict[str, Any] = {
+        "id": names.new("m"),
+        "role": "user" if role == "user" else "assistant",
+        "content": "new",
+        **voice.tag,
+    }
     if role == "call":
         function = {"name": "search", "arguments": "{}"}
         message["toolCalls"] = [{"id": names.new("c"), "type": "function", "function": function}]

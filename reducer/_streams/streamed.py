@@ -11,7 +11,8 @@ from attrs import define, evolve, field
 from .held import Entity, Held
 from .lanes import Make, Step, Voice, Woven, always, event
 from .material import LABEL, Event, spread
-from .recipes import PLAIN, Answered, Delta, End, Late, Look, Manner, Next, Parent, Sealed, Span, Streaming, special
+from .recipes import Late, Manner, Parent, Span, Streaming
+from .says import PLAIN, Answered, Delta, End, Look, Next, Sealed, special
 
 
 @define

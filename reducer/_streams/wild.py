@@ -102,7 +102,7 @@ def _messages(numbers: Numbers) -> list[Event]:
 
 
 def _run(numbers: Numbers) -> Event:
-    return {"threadId": "t1" if numbers[0] < 5 else "t2", "runId": _id(numbers[0])}  # noqa: PLR2004 - rarely
+    return {"threadId": "t1" if numbers[0] < 5 else "t2", "runId": _id(numbers[0])}
 
 
 def _started(numbers: Numbers) -> Event:
