@@ -632,7 +632,7 @@ class Model:
         row.calls.append(call)
         home.calls.append(call)
         call.row, call.home = row, home
-        self.openers["call", call.id] = lane if tag is None else tag
+        self.openers["call", call.id] = lane if tag is None and parent is not None else tag
         for entity in self.entities:
             if entity.kind == "result" and entity.call_id == call.id and entity.call is None:
                 entity.call = call

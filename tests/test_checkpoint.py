@@ -461,7 +461,7 @@ class TestDamage:
         """Text that has no UTF-8 is none that was written."""
         assert refused(self.data.decode() + "\ud83d").where == f"character {len(self.data.decode())}"
 
-    @pytest.mark.parametrize("data", [None, 1, [], {}, object(), Path("x")], ids=repr)
+    @pytest.mark.parametrize("data", [None, 1, [], {}, object(), Path("x")], ids=lambda data: type(data).__name__)
     def test_no_data(self, data: Any) -> None:
         """What is neither bytes nor text is refused."""
         assert "bytes or a string" in refused(data).why
