@@ -62,5 +62,7 @@ class Interrupts:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Interrupts) and same(pvector(self), pvector(other))
 
+    __hash__ = None  # type: ignore[assignment]  # as for what they are made of
+
     def __repr__(self) -> str:
         return f"<{len(self)} interrupts>"

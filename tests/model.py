@@ -351,7 +351,7 @@ class Model:
             self.anomaly("attribution-mismatch")
 
     def check_opener(self, kind: str, name: str, owner: str | None, tag: str | None) -> None:
-        """Within a run a reopening agrees with the opener; over runs nobody need see it (spec: events/text-messages)."""
+        """Within a run a reopening agrees with the opener; over runs none need see it (spec: events/text-messages)."""
         self.check_owner(kind, name, tag)
         self.openers.setdefault((kind, name), owner if tag is None else tag)
 
@@ -423,11 +423,9 @@ class Model:
         self.openers.setdefault((entity.kind, entity.id), entity.owner)
         self.add_row(entity, takes_text=True)
 
-    # ----------------------------------------- text and reasoning (spec: basic/patterns/streaming, events/text-messages)
+    # --- text and reasoning (spec: basic/patterns/streaming, events/text-messages)
 
-    def start(
-        self, kind: str, name: str, role: str, label: str | None, tag: str | None, metadata: Wire | None
-    ) -> None:
+    def start(self, kind: str, name: str, role: str, label: str | None, tag: str | None, metadata: Wire | None) -> None:
         entity = self.find(kind, name)
         if entity is not None and entity.open:
             self.anomaly(f"{kind}-already-open")
@@ -480,7 +478,9 @@ class Model:
 
     def text_message_start(self, event: Wire) -> None:
         role = event.get("role", "assistant")
-        self.start("text", event["messageId"], role, event.get("name"), event.get("subagentRunId"), event.get("metadata"))
+        self.start(
+            "text", event["messageId"], role, event.get("name"), event.get("subagentRunId"), event.get("metadata")
+        )
 
     def text_message_content(self, event: Wire) -> None:
         self.extend("text", event["messageId"], event["delta"], event.get("subagentRunId"), event.get("metadata"))
@@ -498,7 +498,7 @@ class Model:
     def reasoning_message_end(self, event: Wire) -> None:
         self.end("reasoning", event["messageId"], event.get("subagentRunId"), event.get("metadata"))
 
-    # ------------------------------------------------------------------- reasoning spans, values (spec: events/reasoning)
+    # --- reasoning spans, values (spec: events/reasoning)
 
     def reasoning_start(self, event: Wire) -> None:
         """A span opens no message. Where one has its id, they have one owner (the reference client)."""
@@ -558,6 +558,7 @@ class Model:
                 self.close_call(call)
                 call = None
         if call is None:
+            self.check_owner("call", name, tag)
             call = Call(name)
             self.calls.append(call)
             self.claim_call_value(call)
@@ -632,7 +633,7 @@ class Model:
         row.calls.append(call)
         home.calls.append(call)
         call.row, call.home = row, home
-        self.openers["call", call.id] = lane if tag is None and parent is not None else tag
+        self.openers.setdefault(("call", call.id), lane if tag is None and parent is not None else tag)
         for entity in self.entities:
             if entity.kind == "result" and entity.call_id == call.id and entity.call is None:
                 entity.call = call
@@ -644,7 +645,7 @@ class Model:
         if call is None:
             call = Call(name)  # a shell, which a later start claims
             self.calls.append(call)
-            self.openers["call", name] = tag
+            self.openers.setdefault(("call", name), tag)
             self.claim_call_value(call)
         elif call.row is None and call.home is not None:
             self.place(call, call.home.owner, again=True)
@@ -773,7 +774,9 @@ class Model:
 
     def lane_of_chunk(self, kind: str, name: str | None, tag: str | None) -> str | None:
         """By id where its stream is open, by tag, else the parent's stream, else the only one of the kind."""
-        lanes = [lane for lane, stream in self.chunks.items() if stream["kind"] == kind and name in {None, stream["id"]}]
+        lanes = [
+            lane for lane, stream in self.chunks.items() if stream["kind"] == kind and name in {None, stream["id"]}
+        ]
         if name is not None:
             return lanes[0] if lanes else tag
         if tag is not None or None in lanes or not lanes:
@@ -793,7 +796,7 @@ class Model:
         established = {key: event.get(key) for key in ("toolCallName", "parentMessageId")}
         self.chunk("call", event.get("toolCallId"), event, established)
 
-    # ----------------------------------------------------------- retired events (spec: basic/versioning, "Retired shapes")
+    # --- retired events (spec: basic/versioning, "Retired shapes")
 
     def thinking_start(self, event: Wire) -> None:
         if self.thinking_span not in self.spans:
@@ -815,6 +818,7 @@ class Model:
 
     def thinking_text_message_end(self, event: Wire) -> None:
         self.reasoning_message_end({**event, "messageId": self.thinking or f"thinking-{self.position}"})
+        self.thinking = None
 
     # ------------------------------------------------ state and activities (spec: events/state, events/activity)
 
@@ -874,7 +878,8 @@ class Model:
             ids.add(message["id"])
             messages[message["role"], message["id"], message.get("toolCallId", "")] = message
         held = self.held_copies(list(messages.values()))
-        pairs = [(entity or stub_of(message), message) for message, entity in zip(messages.values(), held)]
+        both = zip(messages.values(), held, strict=False)
+        pairs = [(entity or stub_of(message), message) for message, entity in both]
         for index, (entity, message) in enumerate(pairs):
             entity.twin = is_twin(message, [earlier for _, earlier in pairs[:index]])
         restated = [entity for entity, _ in pairs if entity in held]
@@ -942,7 +947,7 @@ class Model:
         return copies
 
     def stand_ins(self, stated: list[Entity], new: list[Entity]) -> dict[Entity, Entity]:
-        """An answer that a truncated run left may come back whole under another id: behind the same message as it was."""
+        """An answer that a truncated run left may come back whole under another id, behind the same message."""
         found: dict[Entity, Entity] = {}
         before = -1
         for entity in self.merged:
@@ -1169,9 +1174,7 @@ class Model:
             wire.append(without_nulls(made))
         return wire
 
-    def message(
-        self, entity: Entity, name: str, text: str | None, parts: list[Any] | None, calls: list[Call]
-    ) -> Wire:
+    def message(self, entity: Entity, name: str, text: str | None, parts: list[Any] | None, calls: list[Call]) -> Wire:
         made: Wire = {"id": name, "role": entity.role}
         if entity.kind == "activity":
             made.update(activityType=entity.activity_type, content=entity.content)
@@ -1265,7 +1268,7 @@ def authoritative_activity_types(metadata: Wire | None) -> list[str] | str | Non
     return types if isinstance(types, list) and all(isinstance(one, str) for one in types) else []
 
 
-# --------------------------------------------------------------------------- JSON Patch (RFC 6902, spec: basic/patterns/snapshots)
+# --- JSON Patch (RFC 6902, spec: basic/patterns/snapshots)
 
 
 class PatchFailed(Exception):

@@ -245,7 +245,10 @@ class TestRead:
             (b'[\n"\xff"]', "line 2: must be UTF-8: invalid start byte"),
             (b'{"type": "\xff"}', "line 1: must be JSON: 'utf-8' codec can't decode byte 0xff"),
             (b"\x1f\x8b\x07nothing", "Unknown compression method"),
-            (gzip.compress(b"\n" * 99, mtime=0)[:-9], "Compressed file ended before the end-of-stream marker was reached"),
+            (
+                gzip.compress(b"\n" * 99, mtime=0)[:-9],
+                "Compressed file ended before the end-of-stream marker was reached",
+            ),
             (gzip.compress(b"\n" * 99, mtime=0)[:-8] + b"\0" * 8, "CRC check failed"),
             (gzip.compress(b"\n" * 99, mtime=0)[:10] + b"\xff" * 9, "Error -3"),
         ],

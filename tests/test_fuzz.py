@@ -307,7 +307,9 @@ class TestFold:
         survives(stream)
 
     @pytest.mark.parametrize("field", ["message_id", "role", "name", "subagent_run_id", "metadata"])
-    @pytest.mark.parametrize("value", [5, [], math.nan, {"a": Plain()}, Plain()], ids=["int", "list", "nan", "in a dict", "object"])
+    @pytest.mark.parametrize(
+        "value", [5, [], math.nan, {"a": Plain()}, Plain()], ids=["int", "list", "nan", "in a dict", "object"]
+    )
     def test_changed_start(self, field: str, value: Any) -> None:
         """A start with an attribute of another type is refused as its wire form would be."""
         event = core.TextMessageStartEvent(message_id="m", role="assistant")

@@ -278,9 +278,9 @@ class TestVolume:
             finish(state)
         assert len(raised.value.open) == 10_000
         assert not fold(state, STARTED).live
-        for number in range(100):
-            state = fold(state, decode(text("CONTENT", f"m{number}", delta="hi")))
-            state = fold(state, decode(call("START", f"c{number}", parentMessageId=f"m{number}")))
+        deltas = [decode(text("CONTENT", f"m{number}", delta="hi")) for number in range(100)]
+        calls = [decode(call("START", f"c{number}", parentMessageId=f"m{number}")) for number in range(100)]
+        state = fold_all(state, [*deltas, *calls])
         assert len(project(state).messages) == 100
         assert project(state).messages[7]["toolCalls"][0]["id"] == "c7"
 
@@ -430,7 +430,7 @@ OPEN = [
     activity("x"),
     {"type": "SUBAGENT_STARTED", "subagentRunId": "x", "name": "x"},
 ]
-BEFORE = {"much open": after(*OPEN), "chunks": after(*OPEN, text("CHUNK", "chunk", delta="x")), "no run": EMPTY}
+BEFORE = {"much open": after(*OPEN), "chunks": after(*OPEN, text("CHUNK", "chunk", delta="x")), "a run": IN_RUN}
 NOT_READ = {"type", "timestamp", "raw_event"}
 """What the fold does not look at where an SDK's object needs no decoding: the class says the type."""
 
@@ -670,6 +670,13 @@ class TestClasses:
         for take in takes:
             with pytest.raises(MalformedEvent):
                 take()
+
+    def test_what_is_no_state(self) -> None:
+        """A caller's own mistake is no event's fault, and is not hidden."""
+        with pytest.raises((TypeError, AttributeError)):
+            fold(None, STARTED)  # type: ignore[arg-type]
+        with pytest.raises((TypeError, AttributeError)):
+            fold(None, decode(text("CONTENT", delta="x")))  # type: ignore[arg-type]
 
     def test_a_model_that_is_no_event(self) -> None:
         """A model without a type is malformed; one of a type that nobody knows is unknown."""

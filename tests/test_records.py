@@ -23,6 +23,7 @@ from reducer import (
     Origin,
     ProtocolViolation,
     ReducerError,
+    ResumeError,
     Snapshot,
     State,
     TruncatedRun,
@@ -225,6 +226,10 @@ ERRORS: list[tuple[ReducerError, str]] = [
     (
         TruncatedRun(None, 4, ("text 'm'", "step 's'")),
         "the stream ended after 4 events inside run None; still open: text 'm', step 's'",
+    ),
+    (
+        ResumeError("unknown", ("i1", "i2")),
+        "resume answers what is no open interrupt of this thread: 'i1', 'i2'",
     ),
     (CheckpointError("it is no JSON"), "it is no JSON"),
     (CheckpointError("a number is missing", "runs[0]"), "runs[0]: a number is missing"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reducer import EMPTY
+from reducer import EMPTY, seed
 from tests.cases.build import (
     FINISHED,
     STARTED,
@@ -101,6 +101,11 @@ class TestTextMessageChunk:
         assert both(more("a"), more("b")) == [message("chunk-1", "ab")]
         assert codes(more("a"), more("b"), FINISHED) == ["chunk-without-id"]
         assert details(more("a")) == ["kept as 'chunk-1'"]
+
+    def test_without_an_id_on_a_stored_thread(self) -> None:
+        """The made id is never one that the thread has already."""
+        stored = seed([message("chunk-1", "old"), message("chunk-1'", "older")], thread_id="t")
+        assert both(STARTED, more("a"), more("b"), onto=stored)[-1] == message("chunk-1''", "ab")
 
     def test_lanes_have_streams_of_their_own(self) -> None:
         """Two owners' streams interleave; the tag, or the id, says whose a chunk is."""

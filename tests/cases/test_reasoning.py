@@ -103,6 +103,11 @@ class TestReasoningEnd:
         assert codes(*events) == ["attribution-mismatch"]
         assert codes(span("START", subagentRunId="s"), *between, span("END")) == []
 
+    def test_a_new_run_tells_owners_anew(self) -> None:
+        """Whose an earlier run's message of the id was says nothing about a span of this run."""
+        events = [*mused("sp", "hm", subagentRunId="s"), FINISHED, STARTED, span("START", subagentRunId="s2")]
+        assert codes(*events, span("END", subagentRunId="s2"), FINISHED) == []
+
     def test_needs_a_run(self) -> None:
         """Outside a run it is out of place, and is not judged as a span's."""
         assert codes(span("END"), onto=EMPTY) == ["first-event"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reducer import EMPTY
+from reducer import EMPTY, seed
 from tests.cases.build import FINISHED, STARTED, Wire, both, codes, message, said, seen, value
 
 
@@ -91,6 +91,11 @@ class TestThinkingTextMessageStart:
         """A message that has the made id already keeps it."""
         events = [*said("thinking-4", "hi"), OPEN, content("hm")]
         assert [one["id"] for one in both(*events)] == ["thinking-4", "thinking-4#reasoning"]
+
+    def test_shares_no_id_with_stored_reasoning(self) -> None:
+        """Reasoning that a stored thread holds under the made id is another message."""
+        stored = seed([message("thinking-1", "old", role="reasoning")], thread_id="t")
+        assert [one["content"] for one in both(STARTED, OPEN, content("hm"), onto=stored)] == ["old", "hm"]
 
     def test_takes_a_value(self) -> None:
         """An encrypted value names the message by the made id."""

@@ -204,6 +204,11 @@ class TestToolCallStart:
             assert both(*events, again) == both(*events)
             assert codes(*events, again) == []
 
+    def test_after_a_snapshot_without_calls(self) -> None:
+        """Where a snapshot has taken the calls of the latest message a call opens one of its own."""
+        events = [*called("c1", parentMessageId="p"), snapshot(message("p", "no calls")), *called("c2"), *called("c3")]
+        assert streamed(*events) == [message("p", "no calls"), message("c2", None, (made("c2"), made("c3")))]
+
     def test_a_call_that_a_snapshot_dropped(self) -> None:
         """A call that was open when a snapshot left it out stays open, emptied, and shows once it starts again."""
         events = [call("START"), call("ARGS", delta="1"), snapshot(), call("ARGS", delta="2")]
@@ -217,6 +222,13 @@ class TestToolCallStart:
         assert both(*events) == [message("m", "hi", (made(),), subagentRunId="s")]
         assert codes(*events, call("END", subagentRunId="s")) == ["call-not-open"]
         assert codes(*events[:-1], call("ARGS", delta="1", subagentRunId="s")) == []
+
+    def test_inherits_its_owner_while_that_speaks(self) -> None:
+        """The same holds for a parent that is open; its text goes on behind the call."""
+        told = {"subagentRunId": "s"}
+        events = [text("START", **told), text("CONTENT", delta="a"), *called("c", parentMessageId="m")]
+        events.append(text("CONTENT", delta="b"))
+        assert streamed(*events) == [message("m", "a", (made(),), **told), message("m#1", "b", **told)]
 
     def test_disagrees_with_its_parents_owner(self) -> None:
         """Where the tag is another one than the parent's owner the call is flagged and stands with its parent."""

@@ -5,8 +5,8 @@
     python tests/fuzz/hostile.py --scale=0.1
 
 Each log is folded in a process of its own at a quarter of its size and at its full size, event by event and with
-`fold_all`, then projected in both layouts; processor time, without Python's garbage collector, whose cost depends on all
-else that a process holds. A growth near 4 is linear.
+`fold_all`, then projected in both layouts. Times are processor time, without Python's garbage collector, whose cost
+depends on all else that a process holds. A growth near 4 is linear.
 """
 
 from __future__ import annotations
