@@ -147,7 +147,7 @@ def _route(event: object) -> Route:
     """Find the way for a class of events, and keep it where the class says its type."""
     cls = event.__class__
     if issubclass(cls, Event):
-        kind = cls.__dict__.get("type")
+        kind = getattr(cls, "type", None)
         if not isinstance(kind, str):
             return Route(UNKNOWN, ready=True)
         return _kept(cls, kind, sdk=False)

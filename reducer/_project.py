@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from reducer._frozen import freeze, thaw
+from reducer._frozen import freeze, same, thaw
 from reducer._order import Conversed, merged_order, names, streamed_names, streamed_order
-from reducer._state import ACTIVITY, CALL, RESULT, TEXT, Anomaly, Entry, Key, Row, Run, State
+from reducer._state import ACTIVITY, RESULT, TEXT, Anomaly, Entry, Key, Row, Run, State
 from reducer._text import text
 
 
@@ -33,7 +33,7 @@ class Origin(NamedTuple):
     owner: str | None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Snapshot:
     """A thread as a reader sees it. All of it is fresh plain data in wire form; changing it changes nothing else.
 
@@ -52,6 +52,16 @@ class Snapshot:
     anomalies: list[Anomaly]
     anomaly_counts: dict[str, int]
     thread_id: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        # JSON compares by type, and to any depth.
+        return isinstance(other, Snapshot) and same(freeze(self.to_dict()), freeze(other.to_dict()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        status = self.runs[-1]["status"] if self.runs else "no run"
+        return f"<Snapshot of {len(self.messages)} messages, {status}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the snapshot as one JSON object, camelCase, fresh."""
@@ -263,10 +273,13 @@ def _run(run: Run) -> dict[str, Any]:
 def _pending(look: Conversed) -> list[str]:
     """Return the ids of the calls that have no result, in the order of the timeline."""
     calls = [
-        entry
-        for key, entry in look.entries.items()
-        if key[0] == CALL and entry.entity.place is not None and not entry.entity.answered
+        look.entries[call]
+        for key in dict.fromkeys(look.timeline)
+        if key[0] == TEXT and look.entries[key].entity.rows
+        for row in look.rows(key)
+        for call in row.calls or ()
     ]
+    calls = [entry for entry in calls if not entry.entity.answered]
     calls.sort(key=lambda entry: entry.first)
     return list(dict.fromkeys(entry.entity.id for entry in calls))
 

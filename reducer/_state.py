@@ -256,6 +256,18 @@ class Run(NamedTuple):
     thinking: Mapping[str, str] = {}
     owners: Mapping[Key, Owner] = {}
 
+    def __eq__(self, other: object) -> bool:
+        # JSON compares by type, and to any depth.
+        if not isinstance(other, Run) or not all(map(same, self[7:9], other[7:9])):
+            return False
+        return self[:7] == other[:7] and self[9:] == other[9:]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.run_id)
+
 
 @attrs.frozen
 class Anomaly:

@@ -7,8 +7,9 @@ All carry their facts as fields, compare by value and print one sentence.
 
 from __future__ import annotations
 
-import reprlib
 from typing import Any
+
+from reducer._frozen import brief, freeze, same
 
 
 class ReducerError(Exception):
@@ -19,11 +20,22 @@ class ReducerError(Exception):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self._facts)
+        return all(_alike(getattr(self, name), getattr(other, name)) for name in self._facts)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
 
     def __hash__(self) -> int:
         # Facts may hold JSON containers, which do not hash; equal errors have equal sentences.
         return hash((type(self), str(self)))
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Say whether two facts are equal, however deep they go."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return same(freeze(one), freeze(other))
 
 
 def show_path(path: tuple[str | int, ...]) -> str:
@@ -48,7 +60,7 @@ class MalformedEvent(ReducerError, ValueError):
         self.rule = rule
 
     def __str__(self) -> str:
-        return f"{show_path(self.path)}: {self.rule} (got {reprlib.repr(self.value)})"
+        return f"{show_path(self.path)}: {self.rule} (got {brief(self.value)})"
 
 
 class ProtocolViolation(ReducerError):

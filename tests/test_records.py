@@ -80,7 +80,6 @@ class TestState:
         assert seed([], {"n": 1}) != seed([], {"n": True})
         assert seed([], {"n": 1}) == seed([], {"n": 1.0})
 
-    @pytest.mark.xfail(reason="only the shared state and objects compare with types")
     def test_results_equal_by_type(self) -> None:
         """A run's result is JSON like any other: `true` is not `1`."""
         one, other = (fold(IN_RUN, {**FINISHED, "result": result}) for result in (1, True))

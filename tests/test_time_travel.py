@@ -54,7 +54,7 @@ def cost(log: Any) -> float:
 class TestTimeTravel:
     """States that are kept stay what they were."""
 
-    @given(streams(early_values=True, shared_ids=True, surrogates=True))
+    @given(streams(early_values=True, surrogates=True))
     def test_any_stream(self, stream: Stream) -> None:
         """Each state of a stream that was kept to its end shows what the events up to it show."""
         for position, state in enumerate(every_state(stream)):

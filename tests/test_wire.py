@@ -639,6 +639,12 @@ class TestRetired:
         assert len(decoded.messages[0]["content"]) == kept
         assert codes(decoded) == {"retired-shape"}
 
+    def test_a_malformed_part_is_nobody_s_twin(self) -> None:
+        """A source that is wrong stays wrong beside a part to translate."""
+        binary = {"type": "binary", "mimeType": "image/png", "url": "u"}
+        modern = {"type": "image", "source": {"type": "url", "value": 42}}
+        assert refusal(snapshot(user(binary, modern))).path == ("messages", 0, "content", 1, "source", "value")
+
     def test_repeated_binary_parts_stay_repeated(self) -> None:
         """Only a modern twin makes a part superfluous; two old ones are two."""
         part = {"type": "binary", "mimeType": "image/png", "url": "u"}

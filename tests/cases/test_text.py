@@ -188,7 +188,8 @@ class TestTextMessageContent:
 
     def test_needs_a_run(self) -> None:
         """Before any run content is out of place as well, and kept."""
-        assert both(text("CONTENT", delta="a"), onto=EMPTY) == [message("m", "a")]
+        deltas = [text("CONTENT", delta="a"), text("CONTENT", delta="b"), text("CONTENT", delta="c")]
+        assert both(*deltas, onto=EMPTY) == [message("m", "abc")]
         assert codes(text("CONTENT", delta="a"), onto=EMPTY) == ["first-event", "text-not-open"]
 
     @pytest.mark.parametrize(

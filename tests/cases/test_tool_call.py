@@ -230,6 +230,14 @@ class TestToolCallStart:
         events.append(text("CONTENT", delta="b"))
         assert streamed(*events) == [message("m", "a", (made(),), **told), message("m#1", "b", **told)]
 
+    def test_a_parent_of_an_earlier_run(self) -> None:
+        """A call may join a message of an earlier run, whose owner is whose it was."""
+        told = {"subagentRunId": "s"}
+        for event in (call("START", parentMessageId="m", **told), call("START", parentMessageId="m")):
+            events = [*said("m", "hi", **told), FINISHED, STARTED, event]
+            assert both(*events) == [message("m", "hi", (made(),), **told)]
+            assert codes(*events) == []
+
     def test_disagrees_with_its_parents_owner(self) -> None:
         """Where the tag is another one than the parent's owner the call is flagged and stands with its parent."""
         events = [*said("m", "hi", subagentRunId="s"), *called("c", parentMessageId="m", subagentRunId="s2")]
