@@ -17,10 +17,10 @@ from tests import reference_client
 from tests.reference_client import reference  # noqa: F401 - a fixture
 
 # Time says nothing on a busy machine, so nothing here has a deadline.
-settings.register_profile("dev", max_examples=100, deadline=None)
+settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile(
     "ci",
-    max_examples=300,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     database=None,

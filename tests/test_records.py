@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
+import re
 from collections.abc import Callable, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from pyrsistent import PMap
 
+import reducer
 from reducer import (
     EMPTY,
     Anomaly,
@@ -447,6 +452,44 @@ class TestSmallMappings:
         assert isinstance(assoc(large, 0, 1), PMap)
         assert isinstance(dissoc(large, 0), PMap)
         assert large == dict.fromkeys(range(100), 0)
+
+
+class TestReference:
+    """`docs/reference/api.md` describes every public name."""
+
+    PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    SECTIONS: Mapping[str, str] = {part.partition("`")[0]: part.partition("`")[2] for part in PAGE.split("\n### `")[1:]}
+
+    def test_names(self) -> None:
+        """The page has a section for each name that the package gives, and for nothing else, and the list is sorted."""
+        assert sorted(self.SECTIONS) == sorted(reducer.__all__)
+        assert len(set(reducer.__all__)) == len(reducer.__all__)
+        assert all(hasattr(reducer, name) for name in reducer.__all__)
+
+    @pytest.mark.parametrize("name", reducer.__all__)
+    def test_parameters(self, name: str) -> None:
+        """The section of a function names all that goes in, the section of a record or error all that is in it."""
+        given_ = getattr(reducer, name)
+        if inspect.isfunction(given_):
+            signature = f"`{name}({self.SECTIONS[name].partition(f'`{name}(')[2].partition('`')[0]}`"
+            for parameter in inspect.signature(given_).parameters:
+                assert re.search(rf"\b{parameter}\b", signature), parameter
+        facts = attrs_of(given_)
+        for fact in facts:
+            assert f"`{fact}`" in self.SECTIONS[name], fact
+
+
+def attrs_of(given_: Any) -> list[str]:
+    """Return the public attributes of a record, or the facts of an error."""
+    if isinstance(given_, type) and issubclass(given_, ReducerError):
+        return [*given_._facts]
+    if given_ in (Snapshot, Anomaly):
+        return [field.name for field in attrs.fields(given_)]
+    if given_ is Origin:
+        return [*Origin._fields]
+    if given_ is Layout:
+        return [f"Layout.{member.name}" for member in Layout]
+    return []
 
 
 def test_inputs_are_left_alone() -> None:

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from reducer import strategies
-from reducer._streams.edits import BREAKS, RECUTS
+from reducer._streams.edits import BREAKS, RECUTS, broken, recut
+from reducer._streams.held import Held
+from reducer._streams.says import Look
 from reducer._streams.wild import POOL, well_formed
 from reducer.strategies import Event, Stream, events, in_turn, interleavings, json_values, merge, patches, streams
 from tests.reference_client import Outcome, ReferenceClient
@@ -220,6 +222,136 @@ class TestRecuts:
         pairs = sample(strategies.recuts(), 60)
         assert sum(stream != other for stream, other in pairs) > len(pairs) / 4
         assert len(RECUTS) == 4
+
+
+def text(verb: str, **says: Any) -> Event:
+    """Write an event of the text `m1`."""
+    return {"type": f"TEXT_MESSAGE_{verb}", "messageId": "m1", **says}
+
+
+def chunk(**says: Any) -> Event:
+    """Write a chunk of a text."""
+    return {"type": "TEXT_MESSAGE_CHUNK", **says}
+
+
+class TestEdits:
+    """What recutting and breaking do, by example."""
+
+    def test_cut(self) -> None:
+        """A delta is cut in two; what else it says stays with the first."""
+        stream = [text("CONTENT", delta="abc", metadata={"k": 1})]
+        assert recut(stream, [("cut", 0, 1)]) == [
+            text("CONTENT", delta="ab", metadata={"k": 1}),
+            text("CONTENT", delta="c"),
+        ]
+
+    def test_join(self) -> None:
+        """Two deltas that follow each other become one, with the metadata of both."""
+        stream = [text("CONTENT", delta="a", metadata={"k": 1, "l": 1}), text("CONTENT", delta="b", metadata={"k": 2})]
+        assert recut(stream, [("join", 0, 0)]) == [text("CONTENT", delta="ab", metadata={"k": 2, "l": 1})]
+
+    def test_join_chunks(self) -> None:
+        """A chunk that names nothing joins the one before it."""
+        stream = [chunk(messageId="m1", delta="a"), chunk(delta="b")]
+        assert recut(stream, [("join", 0, 0)]) == [chunk(messageId="m1", delta="ab")]
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            text("CONTENT", delta="b", subagentRunId="s1"),
+            {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m2", "delta": "b"},
+            {"type": "REASONING_MESSAGE_CONTENT", "messageId": "m1", "delta": "b"},
+            {"type": "STATE_DELTA", "delta": []},
+        ],
+    )
+    def test_join_nothing_else(self, other: Event) -> None:
+        """Deltas of different entities, kinds or owners are left apart."""
+        stream = [text("CONTENT", delta="a"), other]
+        assert recut(stream, [("join", 0, 0)]) == stream
+
+    def test_pad(self) -> None:
+        """An empty delta changes nothing."""
+        stream = [text("CONTENT", delta="a")]
+        assert recut(stream, [("pad", 0, 0)]) == [*stream, text("CONTENT", delta="")]
+
+    @pytest.mark.parametrize(
+        ("how", "continuing"), [(0, {}), (1, {"messageId": "m1"}), (2, {"messageId": "m1", "role": "user"})]
+    )
+    def test_respell(self, how: int, continuing: Event) -> None:
+        """A triad becomes chunks, which go on without an id, with it, or with all that the first one said."""
+        stream = [text("START", role="user", metadata={"k": 1}), text("CONTENT", delta="a"), text("END")]
+        opener = chunk(messageId="m1", role="user", metadata={"k": 1})
+        assert recut(stream, [("respell", 0, how)]) == [opener, chunk(**continuing, delta="a")]
+
+    def test_respell_end(self) -> None:
+        """An end that says something becomes a chunk that says it."""
+        stream = [text("START"), text("END", metadata={"k": 1})]
+        assert recut(stream, [("respell", 0, 0)]) == [chunk(messageId="m1"), chunk(metadata={"k": 1})]
+
+    def test_respell_reasoning(self) -> None:
+        """A chunk of reasoning has no role."""
+        named = {"messageId": "g1"}
+        stream = [
+            {"type": "REASONING_MESSAGE_START", **named, "role": "reasoning"},
+            {"type": "REASONING_MESSAGE_END", **named},
+        ]
+        assert recut(stream, [("respell", 0, 0)]) == [{"type": "REASONING_MESSAGE_CHUNK", **named}]
+
+    @pytest.mark.parametrize(
+        "between",
+        [
+            {"type": "CUSTOM", "name": "progress", "value": None},
+            {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m2"},
+            {"type": "MESSAGES_SNAPSHOT", "messages": []},
+        ],
+    )
+    def test_respell_only_what_holds(self, between: Event) -> None:
+        """A triad stays one where something would end the chunks halfway, or where it never ends."""
+        stream = [text("START"), between, text("END")]
+        assert recut(stream, [("respell", 0, 0)]) == stream
+        assert recut(stream[:1], [("respell", 0, 0)]) == stream[:1]
+
+    @pytest.mark.parametrize(
+        "between", [{"type": "RAW", "event": None}, {**text("START"), "messageId": "m2", "subagentRunId": "s1"}]
+    )
+    def test_respell_around(self, between: Event) -> None:
+        """What ends no chunks of the lane may stand between."""
+        stream = [text("START"), between, text("END")]
+        assert recut(stream, [("respell", 0, 0)]) == [chunk(messageId="m1"), between]
+
+    @pytest.mark.parametrize(
+        ("edit", "expected"),
+        [
+            (("drop", 1, 0), [text("START"), text("END")]),
+            (("double", 0, 0), [text("START"), text("START"), text("CONTENT", delta="a"), text("END")]),
+            (("move", 0, 0), [text("CONTENT", delta="a"), text("START"), text("END")]),
+            (("retag", 0, 0), [text("START", subagentRunId="s1"), text("CONTENT", delta="a"), text("END")]),
+            (("rename", 2, 0), [text("START"), text("CONTENT", delta="a"), text("END") | {"messageId": "other"}]),
+            (("retype", 2, 4), [text("START"), text("CONTENT", delta="a"), text("START")]),
+        ],
+    )
+    def test_broken(self, edit: tuple[str, int, int], expected: Stream) -> None:
+        """A mutation changes one event, or its place, and nothing else."""
+        stream = [text("START"), text("CONTENT", delta="a"), text("END")]
+        assert broken(stream, edit) == expected
+        assert stream == [text("START"), text("CONTENT", delta="a"), text("END")]
+
+    def test_broken_otherwise(self) -> None:
+        """What has the tag already loses it, what has no id gets one, and one event alone stays where it is."""
+        assert broken([text("END", subagentRunId="s1")], ("retag", 0, 0)) == [text("END")]
+        assert broken([{"type": "RUN_ERROR", "message": ""}], ("rename", 0, 0))[0]["messageId"] == "m1"
+        assert broken([text("END")], ("move", 0, 5)) == [text("END")]
+
+    def test_content_of_nothing(self) -> None:
+        """What a snapshot has dropped is not held again when more of it comes."""
+        held = Held()
+        held.see(text("CONTENT", delta="a"))
+        assert held.messages == {}
+
+    def test_brief(self) -> None:
+        """A record shows only what is special about it."""
+        assert repr(Look()) == "Look()"
+        assert repr(Look(form=1)) == "Look(form=1)"
 
 
 class TestBrokenStreams:

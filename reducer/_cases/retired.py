@@ -10,38 +10,38 @@ from typing import Any
 
 from reducer._cases import reasoning
 from reducer._cases._entities import unused
-from reducer._event import EVENT_CLASSES, make
+from reducer._event import EVENT_CLASSES, Event, make
 from reducer._run import amend, current
 from reducer._state import REASONING, State
 
 SPAN, MESSAGE = "span", "message"
 
 
-def thinking_start(state: State, event: Any) -> State:  # noqa: ARG001
+def thinking_start(state: State, event: Any) -> State:
     """Open a reasoning span."""
-    return _opened(state, SPAN, "REASONING_START", reasoning.reasoning_start)
+    return _opened(state, event, SPAN, "REASONING_START", reasoning.reasoning_start)
 
 
-def thinking_end(state: State, event: Any) -> State:  # noqa: ARG001
+def thinking_end(state: State, event: Any) -> State:
     """Close the reasoning span."""
-    return _closed(state, SPAN, "REASONING_END", reasoning.reasoning_end)
+    return _closed(state, event, SPAN, "REASONING_END", reasoning.reasoning_end)
 
 
-def thinking_text_message_start(state: State, event: Any) -> State:  # noqa: ARG001
+def thinking_text_message_start(state: State, event: Any) -> State:
     """Open a reasoning message."""
-    return _opened(state, MESSAGE, "REASONING_MESSAGE_START", reasoning.reasoning_message_start)
+    return _opened(state, event, MESSAGE, "REASONING_MESSAGE_START", reasoning.reasoning_message_start)
 
 
 def thinking_text_message_content(state: State, event: Any) -> State:
     """Append to the reasoning message that is open, or to one of its own."""
     state, name = _named(state, MESSAGE)
-    told = make(EVENT_CLASSES["REASONING_MESSAGE_CONTENT"], {"message_id": name, "delta": event.delta})
+    told = _successor("REASONING_MESSAGE_CONTENT", event, message_id=name, delta=event.delta)
     return reasoning.reasoning_message_content(state, told)
 
 
-def thinking_text_message_end(state: State, event: Any) -> State:  # noqa: ARG001
+def thinking_text_message_end(state: State, event: Any) -> State:
     """Close the reasoning message."""
-    return _closed(state, MESSAGE, "REASONING_MESSAGE_END", reasoning.reasoning_message_end)
+    return _closed(state, event, MESSAGE, "REASONING_MESSAGE_END", reasoning.reasoning_message_end)
 
 
 def _named(state: State, what: str) -> tuple[State, str]:
@@ -54,15 +54,22 @@ def _named(state: State, what: str) -> tuple[State, str]:
     return state, name
 
 
-def _opened(state: State, what: str, kind: str, case: Any) -> State:
+def _successor(kind: str, event: Any, **fields: Any) -> Event:
+    """Return the event that says today what a retired one said, its metadata included."""
+    if event.metadata is not None:
+        fields["metadata"] = event.metadata
+    return make(EVENT_CLASSES[kind], fields)
+
+
+def _opened(state: State, event: Any, what: str, kind: str, case: Any) -> State:
     state, name = _named(state, what)
     fields = {"message_id": name} | ({"role": "reasoning"} if what == MESSAGE else {})
-    return case(state, make(EVENT_CLASSES[kind], fields))  # type: ignore[no-any-return]
+    return case(state, _successor(kind, event, **fields))  # type: ignore[no-any-return]
 
 
-def _closed(state: State, what: str, kind: str, case: Any) -> State:
+def _closed(state: State, event: Any, what: str, kind: str, case: Any) -> State:
     state, name = _named(state, what)
-    state = case(state, make(EVENT_CLASSES[kind], {"message_id": name}))
+    state = case(state, _successor(kind, event, message_id=name))
     run = current(state)
     if run is None:
         return state

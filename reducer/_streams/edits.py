@@ -145,7 +145,8 @@ def _double(stream: list[Event], place: int, _how: int) -> None:
 
 
 def _move(stream: list[Event], place: int, how: int) -> None:
-    stream.insert(how % len(stream), stream.pop(place))
+    elsewhere = (place + 1 + how % max(1, len(stream) - 1)) % len(stream)
+    stream.insert(elsewhere, stream.pop(place))
 
 
 def _retag(stream: list[Event], place: int, how: int) -> None:
@@ -168,7 +169,7 @@ def _rename(stream: list[Event], place: int, how: int) -> None:
 
 
 def _retype(stream: list[Event], place: int, how: int) -> None:
-    others = sorted({event["type"] for event in stream} | _TRIADS - {stream[place]["type"]})
+    others = sorted(({event["type"] for event in stream} | _TRIADS) - {stream[place]["type"]})
     stream[place]["type"] = others[how % len(others)]
 
 

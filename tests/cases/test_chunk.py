@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reducer import EMPTY, seed
+from reducer._fold import CASES
+from reducer._schema import EVENTS
 from tests.cases.build import (
     FINISHED,
     STARTED,
@@ -13,7 +15,6 @@ from tests.cases.build import (
     answer,
     both,
     call,
-    called,
     codes,
     details,
     made,
@@ -27,8 +28,22 @@ from tests.cases.build import (
     text,
     thought,
 )
+from tests.wire_samples import events as samples
 
 STEP: Wire = {"type": "STEP_STARTED", "stepName": "plan"}
+
+
+LANE: Wire = {"subagentRunId": "s"}
+ASIDE = {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"}
+"""The events that stand aside from the assembly of chunks."""
+
+
+def followed_by(kind: str) -> list[Wire]:
+    """Return an event of the type, of the lane where such an event is of one, and what it needs before it."""
+    wanted = {**samples(kind)[0], **LANE, "messageId": "other", "toolCallId": "other", "toolCallName": "find"}
+    event = {field: value for field, value in wanted.items() if field in EVENTS[kind].fields}
+    scout: Wire = {"type": "SUBAGENT_STARTED", **LANE, "name": "scout"}
+    return [scout, event] if kind in {"SUBAGENT_FINISHED", "SUBAGENT_ERROR"} else [event]
 
 
 def more(delta: str, **fields: str) -> Wire:
@@ -68,6 +83,7 @@ class TestTextMessageChunk:
         metadata = {"metadata": empty["metadata"]} if "metadata" in empty else {}
         assert both(*events) == [message("m", "hi", **metadata)]
         assert codes(*events, FINISHED) == []
+        assert seen(*events).origins[0].span == (1, 2 if empty else 1)
 
     def test_metadata_of_the_first_chunk(self) -> None:
         """A first chunk with metadata and no delta opens the message with it."""
@@ -140,8 +156,12 @@ class TestTextMessageChunk:
         events = [*lanes, {**STEP, "subagentRunId": "3"}, more("x")]
         assert codes(*events) == ["chunk-ambiguous", "chunk-without-id"]
         assert both(*events)[-1] == message("chunk-5", "x")
-        other = {**thought("CHUNK", delta="hm"), "subagentRunId": "3"}
-        assert codes(*lanes, other, more("x")) == ["chunk-ambiguous", "chunk-without-id"]
+
+    def test_could_be_several_lanes_but_the_last_speaks_otherwise(self) -> None:
+        """The same where that lane streams another kind by now, which goes on."""
+        lanes = [text("CHUNK", f"m{name}", delta=name, subagentRunId=name) for name in "123"]
+        hm, on = thought("CHUNK", delta="h", subagentRunId="3"), thought("CHUNK", None, delta="m", subagentRunId="3")
+        assert codes(*lanes, hm, more("x"), on) == ["chunk-ambiguous", "chunk-without-id"]
 
     def test_names_another_owner(self) -> None:
         """A chunk whose id is another lane's is flagged, and continues that lane's stream."""
@@ -156,14 +176,17 @@ class TestTextMessageChunk:
         """One slip is one anomaly."""
         assert codes(text("CHUNK", delta="a"), text("CHUNK", delta="b", subagentRunId="s")) == ["attribution-mismatch"]
 
-    @pytest.mark.parametrize(
-        "event",
-        [STEP, *said("n", "x"), *mused("g", "x"), *called("c"), result(), {"type": "STATE_SNAPSHOT", "snapshot": 1}],
-        ids=lambda event: str(event["type"]),
-    )
-    def test_ends_with_the_lanes_next_event(self, event: Wire) -> None:
+    @pytest.mark.parametrize("kind", sorted({*CASES} - ASIDE - {"TEXT_MESSAGE_CHUNK"}))
+    def test_ends_with_the_lanes_next_event(self, kind: str) -> None:
         """Whatever else happens in the lane ends its stream, as the end event that is never sent would."""
-        assert codes(text("CHUNK", delta="a"), event, more("b"))[-1] == "chunk-without-id"
+        *before, event = followed_by(kind)
+        assert "chunk-without-id" in codes(*before, text("CHUNK", delta="a", **LANE), event, more("b", **LANE))
+
+    @pytest.mark.parametrize("kind", sorted(ASIDE))
+    def test_goes_on_beside_what_stands_aside(self, kind: str) -> None:
+        """Activities, encrypted values, raw events and the start of another invocation end nothing."""
+        *before, event = followed_by(kind)
+        assert "chunk-without-id" not in codes(*before, text("CHUNK", delta="a", **LANE), event, more("b", **LANE))
 
     @pytest.mark.parametrize(
         "event",

@@ -74,6 +74,9 @@ class TestReasoningStart:
             "attribution-mismatch"
         ]
         assert codes(span("START", "g", subagentRunId="s"), thought("START", subagentRunId="s")) == []
+        bare = [span("START", "g", subagentRunId="s"), *mused("g", "hm")]
+        assert both(*bare) == [reasoning("g", "hm")]
+        assert codes(*bare) == []
 
     def test_needs_a_run(self) -> None:
         """Outside a run it is out of place and opens nothing."""
