@@ -1,10 +1,12 @@
 """A pure event-fold reducer for AG-UI: events in, the thread snapshot out.
 
-from functools import reduce
-from reducer import EMPTY, fold, project
+    from functools import reduce
+    from reducer import EMPTY, fold, project
 
-state = reduce(fold, events, EMPTY)
-print(project(state).messages)
+    state = reduce(fold, events, EMPTY)
+    print(project(state).messages)
+
+Events are objects of the official SDK, or their wire form.
 """
 
 from __future__ import annotations

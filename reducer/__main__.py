@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from reducer._cli import snapshot, verify
+from reducer._cli import replay, snapshot, verify
 from reducer._cli.command import PROGRAM, UNREADABLE, Command, Failure
 from reducer._cli.output import use_utf8
 
 COMMANDS: tuple[Command, ...] = (
     snapshot.COMMAND,
     verify.COMMAND,
+    replay.COMPACT,
+    replay.HYDRATE,
+    replay.RUN_INPUT,
 )
 """The subcommands, in the order in which the help lists them."""
 

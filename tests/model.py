@@ -85,6 +85,8 @@ class Entity:
     """Role, name and owner in MERGED, where a call in another's row was there before the text of its id."""
     twin: bool = False
     """A text whose id another text has, which only stated messages of another role and their calls can bring about."""
+    met: bool = False
+    """Whether a row of it has ever been streamed."""
     run: Wire | None = None
     """The run in which it came to be."""
 
@@ -194,6 +196,7 @@ class Model:
         )
 
     def anomaly(self, code: str) -> None:
+        """Record that a rule is broken; the event counts all the same."""
         self.anomalies[code] += 1
 
     # --------------------------------------------------------------------- runs and steps (spec: events/lifecycle)
@@ -217,6 +220,7 @@ class Model:
             self.anomaly("thread-id-mismatch")
 
     def run_started(self, event: Wire) -> None:
+        """Opens a run, with nothing open; may echo the input, whose unknown messages and state it starts from."""
         self.check_thread(event)
         if newer(event.get("protocolVersion")):
             self.anomaly("protocol-version")  # spec: basic/versioning
@@ -249,6 +253,7 @@ class Model:
                 self.anomaly("resume-unknown")
 
     def run_finished(self, event: Wire) -> None:
+        """Closes a run that did not fail; its outcome may raise interrupts (spec: basic/patterns/interrupt-resume)."""
         self.check_thread(event)
         self.add_usage(event.get("usage", ()))
         outcome = event.get("outcome", {"type": "success"})
@@ -273,6 +278,7 @@ class Model:
             self.phase = "finished"
 
     def run_error(self, event: Wire) -> None:
+        """Ends a run that failed, be it before it began or after it had finished; what was delivered stays."""
         self.add_usage(event.get("usage", ()))
         if not self.runs:
             self.runs.append({"thread_id": None, "run_id": None, "parent_run_id": None, "result": None})
@@ -281,6 +287,7 @@ class Model:
         self.phase = "failed"
 
     def anything_open(self) -> bool:
+        """Whether the run has left something open."""
         entities = any(entity.open for entity in self.entities + self.dropped)
         calls = any(call.open for call in self.calls)
         return entities or calls or bool(self.spans) or bool(self.steps) or bool(self.subagents)
@@ -312,12 +319,14 @@ class Model:
                     total[key] = total.get(key, 0) + entry[key]
 
     def step_started(self, event: Wire) -> None:
+        """Opens a step, which is known by its owner and its name."""
         step = (event.get("subagentRunId"), event["stepName"])
         if step in self.steps:
             self.anomaly("step-already-open")
         self.steps.add(step)
 
     def step_finished(self, event: Wire) -> None:
+        """Closes a step of the same owner."""
         step = (event.get("subagentRunId"), event["stepName"])
         if step not in self.steps:
             self.anomaly("step-not-open")
@@ -326,6 +335,7 @@ class Model:
     # --------------------------------------------------------------------------- subagents (spec: events/subagents)
 
     def subagent_started(self, event: Wire) -> None:
+        """Announces an invocation, whose id no other has had in the run and whose parent the run has seen."""
         one = event["subagentRunId"]
         if one in self.subagents:
             self.anomaly("subagent-already-active")
@@ -336,6 +346,7 @@ class Model:
         self.subagents.add(one)
 
     def subagent_finished(self, event: Wire) -> None:
+        """Ends an invocation that is active, well or in an error."""
         one = event["subagentRunId"]
         if one not in self.subagents:
             self.anomaly("subagent-not-active")
@@ -365,6 +376,7 @@ class Model:
         return None
 
     def find_result(self, name: str, call: str) -> Entity | None:
+        """The result of a message id and a call id."""
         return next((e for e in self.entities if e.kind == "result" and (e.id, e.call_id) == (name, call)), None)
 
     def find_call(self, name: str) -> Call | None:
@@ -384,9 +396,11 @@ class Model:
         return entity
 
     def add_row(self, entity: Entity, **what: Any) -> Row:
+        """Open a row, at the end of the timeline. The first one is when the entity's id is seen."""
         others = [other for other in self.entities + self.dropped if other is not entity]
-        if not entity.rows and any(other.id == entity.id for other in others):
+        if not entity.met and any(other.id == entity.id for other in others):
             self.anomaly("shared-id")
+        entity.met = True
         row = Row(entity, **what)
         entity.rows.append(row)
         self.timeline.append(row)
@@ -423,36 +437,39 @@ class Model:
         self.openers.setdefault((entity.kind, entity.id), entity.owner)
         self.add_row(entity, takes_text=True)
 
-    # --- text and reasoning (spec: basic/patterns/streaming, events/text-messages)
+    # ----------------------------- text and reasoning (spec: basic/patterns/streaming, events/text-messages, reasoning)
 
-    def start(self, kind: str, name: str, role: str, label: str | None, tag: str | None, metadata: Wire | None) -> None:
+    def start(self, kind: str, name: str, event: Wire) -> None:
+        """Open a message, or open one again."""
+        tag = event.get("subagentRunId")
+        role = event.get("role", "assistant") if kind == "text" else "reasoning"
         entity = self.find(kind, name)
         if entity is not None and entity.open:
             self.anomaly(f"{kind}-already-open")
             self.check_owner(kind, name, tag)
         elif entity is None:
             self.check_owner(kind, name, tag)
-            entity = self.create(Entity(kind, name, role, label, tag, has_content=True))
+            entity = self.create(Entity(kind, name, role, event.get("name"), tag, has_content=True))
             self.open_row(entity)
         else:
             # A closed message may be reopened; what was established stands (spec: events/text-messages).
             self.check_opener(kind, name, entity.owner, tag)
             if not entity.begun:
-                self.begin(entity, role, label, tag)
+                self.begin(entity, role, event.get("name"), tag)
         entity.open = True
-        merge_metadata(entity, metadata)
+        merge_metadata(entity, event)
 
-    def extend(self, kind: str, name: str, delta: str, tag: str | None, metadata: Wire | None) -> None:
+    def extend(self, kind: str, name: str, event: Wire) -> None:
+        """Append to a message, to its current row; what nothing opened opens by this."""
+        tag, delta = event.get("subagentRunId"), event.get("delta", "")
         entity = self.find(kind, name)
         if entity is None or not entity.open:
             self.anomaly(f"{kind}-not-open")
         if entity is None:
-            role = "assistant" if kind == "text" else "reasoning"
-            entity = self.create(Entity(kind, name, role, None, tag))
-        else:
-            if entity.begun:
-                self.check_owner(kind, name, tag)
-            self.restore(entity)
+            entity = self.create(Entity(kind, name, "assistant" if kind == "text" else "reasoning", None, tag))
+        elif entity.begun:
+            self.check_owner(kind, name, tag)
+        self.restore(entity)
         if not entity.begun:
             self.begin(entity, "assistant", None, tag)
         entity.open = entity.has_content = True
@@ -461,44 +478,46 @@ class Model:
             row = self.add_row(entity, takes_text=True)  # a continuation, which cuts nothing
         if row is not None:
             row.text = joined(row.text, delta)
-        merge_metadata(entity, metadata)
+        merge_metadata(entity, event)
 
-    def end(self, kind: str, name: str, tag: str | None, metadata: Wire | None) -> None:
+    def end(self, kind: str, name: str, event: Wire) -> None:
+        """Close a message; late metadata is not lost."""
         entity = self.find(kind, name)
         if entity is None or not entity.open:
             self.anomaly(f"{kind}-not-open")
-        if entity is None:
-            return
-        if entity.open:
-            self.check_owner(kind, name, tag)
-        entity.open = False
-        merge_metadata(entity, metadata)
+        else:
+            self.check_owner(kind, name, event.get("subagentRunId"))
+        if entity is not None:
+            entity.open = False
+            merge_metadata(entity, event)
         if entity in self.dropped:
             self.dropped.remove(entity)
 
     def text_message_start(self, event: Wire) -> None:
-        role = event.get("role", "assistant")
-        self.start(
-            "text", event["messageId"], role, event.get("name"), event.get("subagentRunId"), event.get("metadata")
-        )
+        """Opens a text message; an absent role means assistant."""
+        self.start("text", event["messageId"], event)
 
     def text_message_content(self, event: Wire) -> None:
-        self.extend("text", event["messageId"], event["delta"], event.get("subagentRunId"), event.get("metadata"))
+        """Extends a text message."""
+        self.extend("text", event["messageId"], event)
 
     def text_message_end(self, event: Wire) -> None:
-        self.end("text", event["messageId"], event.get("subagentRunId"), event.get("metadata"))
+        """Closes a text message, which a new start may reopen."""
+        self.end("text", event["messageId"], event)
 
     def reasoning_message_start(self, event: Wire) -> None:
-        name = event["messageId"]
-        self.start("reasoning", name, "reasoning", None, event.get("subagentRunId"), event.get("metadata"))
+        """Opens a reasoning message."""
+        self.start("reasoning", event["messageId"], event)
 
     def reasoning_message_content(self, event: Wire) -> None:
-        self.extend("reasoning", event["messageId"], event["delta"], event.get("subagentRunId"), event.get("metadata"))
+        """Extends a reasoning message."""
+        self.extend("reasoning", event["messageId"], event)
 
     def reasoning_message_end(self, event: Wire) -> None:
-        self.end("reasoning", event["messageId"], event.get("subagentRunId"), event.get("metadata"))
+        """Closes a reasoning message."""
+        self.end("reasoning", event["messageId"], event)
 
-    # --- reasoning spans, values (spec: events/reasoning)
+    # ------------------------------------------------- reasoning spans, encrypted values (spec: events/reasoning)
 
     def reasoning_start(self, event: Wire) -> None:
         """A span opens no message. Where one has its id, they have one owner (the reference client)."""
@@ -509,6 +528,7 @@ class Model:
         self.spans.add(name)
 
     def reasoning_end(self, event: Wire) -> None:
+        """Closes a span."""
         name = event["messageId"]
         if name not in self.spans:
             self.anomaly("span-not-open")
@@ -539,88 +559,102 @@ class Model:
     # ------------------------------------------------------------------------ tool calls (spec: events/tool-calls)
 
     def answered(self, call: Call) -> bool:
+        """Whether the conversation holds a result of the call."""
         return any(entity.call is call for entity in self.entities)
 
-    def start_call(self, name: str, tool: str, parent: str | None, tag: str | None, metadata: Wire | None) -> None:
-        call = self.find_call(name)
-        if call is not None and call.row is not None and parent is not None and self.answered(call):
-            # A local model counts its calls anew in every reply. What its message holds already is that call, though.
-            home = parent if self.may_hold_calls(parent) else name
-            there = [one for one in self.calls if one.id == name and one.home and one.home.id == home]
-            if there:
-                call = there[-1]
-                self.calls.remove(call)
-                self.calls.append(call)
-            else:
-                self.anomaly("call-reused")
-                if call.open:
-                    self.anomaly("call-already-open")
-                self.close_call(call)
-                call = None
+    def start_call(self, name: str, tool: str, parent: str | None, event: Wire) -> None:
+        """Open a call, or open one again."""
+        tag = event.get("subagentRunId")
+        call = self.call_meant(name, parent)
         if call is None:
             self.check_owner("call", name, tag)
-            call = Call(name)
-            self.calls.append(call)
-            self.claim_call_value(call)
-        if call.row is not None:
-            holder = None if parent is None else self.find("text", parent)
-            if parent is not None:
-                self.check_owner("text", parent, tag)
-            if tag is None and holder is not None and holder.owner != call.row.entity.owner:
-                self.anomaly("attribution-mismatch")  # untagged, it inherits its parent's owner
-            if call.open:
-                self.anomaly("call-already-open")
-                self.check_owner("call", call.id, tag)
-            else:
+            call = self.make_call(name)
+        if call.open:
+            # By a start, or by arguments that came before any.
+            self.anomaly("call-already-open")
+            self.check_owner("call", name, tag)
+        if parent is not None:
+            self.check_owner("text", parent, tag)
+        if call.row is None:
+            call.name, call.parent = tool, parent
+            self.place(call, tag)
+        else:
+            self.check_inherited(call, parent, tag)
+            if not call.open:
                 # A reopening start replaces the name (spec: events/tool-calls leaves it open; the reference client).
                 self.check_opener("call", name, call.row.entity.owner, tag)
                 call.name = tool
-                if not call.streamed:
-                    call.held = ""
-        else:
-            if call.open:
-                # By arguments that came before any start, or by a start before a snapshot that dropped it.
-                self.anomaly("call-already-open")
-                self.check_owner("call", call.id, tag)
-            call.name, call.parent = tool, parent
-            self.place(call, tag)
+                call.held = call.held if call.streamed else ""
         call.open = call.streamed = True
-        merge_metadata(call, metadata)
+        merge_metadata(call, event)
+
+    def call_meant(self, name: str, parent: str | None) -> Call | None:
+        """The call that a start is for; `None` where it is a new one.
+
+        A local model counts its calls anew in every reply: the id of an answered call under another parent is another
+        call. But a call that its message holds already is that call.
+        """
+        call = self.find_call(name)
+        if call is None or call.row is None or parent is None or not self.answered(call):
+            return call
+        home = parent if self.may_hold_calls(parent) else name
+        there = [one for one in self.calls if one.id == name and one.home and one.home.id == home]
+        if there:
+            self.calls.remove(there[-1])
+            self.calls.append(there[-1])
+            return there[-1]
+        self.anomaly("call-reused")
+        if call.open:
+            self.anomaly("call-already-open")
+        self.close_call(call)
+        return None
+
+    def make_call(self, name: str) -> Call:
+        """A call comes to be, as a shell, with the encrypted value that has waited for it."""
+        call = Call(name)
+        self.calls.append(call)
+        self.claim_call_value(call)
+        return call
 
     def claim_call_value(self, call: Call) -> None:
+        """Give a call the encrypted value that has waited for it, unless it brings its own."""
         value = self.kept.pop(("tool-call", call.id), None)
         if value is not None and call.value is None:
             call.value, call.value_type = value
+
+    def check_inherited(self, call: Call, parent: str | None, tag: str | None) -> None:
+        """A start that is not attributed has the owner of the message that it names (spec: events/subagents)."""
+        holder = None if parent is None else self.find("text", parent)
+        if tag is None and holder is not None and call.row is not None and holder.owner != call.row.entity.owner:
+            self.anomaly("attribution-mismatch")
 
     def may_hold_calls(self, parent: str) -> bool:
         """Whether an id is an assistant message's, or nobody's yet."""
         text = self.find("text", parent)
         return text.role == "assistant" if text else not any(entity.id == parent for entity in self.entities)
 
+    def home_of(self, call: Call, tag: str | None) -> Entity:
+        """The message that holds a call: its parent, else one of its own id."""
+        if call.parent is not None and self.may_hold_calls(call.parent):
+            home = self.find("text", call.parent)
+            return home or self.create(Entity("text", call.parent, "assistant", None, tag))
+        home = self.find("text", call.id, "assistant")
+        twin = home is None and self.find("text", call.id) is not None
+        return home or self.create(Entity("text", call.id, "assistant", None, tag, twin=twin))
+
     def place(self, call: Call, tag: str | None, *, again: bool = False) -> None:
-        """Give a call its row and its home; `again` when a snapshot had dropped it: that is no opening."""
-        parent = call.parent
-        if parent is not None and not again:
-            self.check_owner("text", parent, tag)
-        home = None if parent is None else self.find("text", parent)
-        row: Row | None = None
-        if parent is not None and self.may_hold_calls(parent):
-            if home is None:
-                home = self.create(Entity("text", parent, "assistant", None, tag))
-        else:
-            home = self.find("text", call.id, "assistant")
-            if home is None:
-                taken = self.find("text", call.id) is not None
-                home = self.create(Entity("text", call.id, "assistant", None, tag, twin=taken))
-            if parent is None:
-                current = (row for row in reversed(self.groups) if row.takes_calls and row.entity.owner == tag)
-                row = next(current, None)
-            elif not again:
-                self.anomaly("parent-not-assistant")
-        if row is None:
-            row = next((row for row in reversed(home.rows) if row.takes_text), None)
-            row = row or next((row for row in reversed(home.rows) if row.takes_calls), None)
+        """Give a call its home and its row; `again` where a snapshot had dropped it, which is no opening.
+
+        Without a parent it joins the latest current group of its lane, else it goes to its home's current row.
+        """
+        if call.parent is not None and not self.may_hold_calls(call.parent) and not again:
+            self.anomaly("parent-not-assistant")
+        home = self.home_of(call, tag)
         self.restore(home)
+        groups = [row for row in self.groups if row.takes_calls and row.entity.owner == tag and call.parent is None]
+        texts = [row for row in home.rows if row.takes_text]
+        own = [row for row in home.rows if row.takes_calls]
+        row = next(reversed(groups or texts or own), None)
         lane = row.entity.owner if row else home.owner
         if row is not None and row.takes_text:
             # The text row is the lane's group from here on; text that goes on goes behind it.
@@ -633,23 +667,23 @@ class Model:
         row.calls.append(call)
         home.calls.append(call)
         call.row, call.home = row, home
-        self.openers.setdefault(("call", call.id), lane if tag is None and parent is not None else tag)
+        self.openers.setdefault(("call", call.id), lane if tag is None and call.parent is not None else tag)
         for entity in self.entities:
             if entity.kind == "result" and entity.call_id == call.id and entity.call is None:
                 entity.call = call
 
-    def extend_call(self, name: str, delta: str, tag: str | None, metadata: Wire | None) -> None:
+    def extend_call(self, name: str, event: Wire) -> None:
+        """Append arguments, valid JSON or not; those of a call that nothing opened wait in a shell for its start."""
+        tag, delta = event.get("subagentRunId"), event.get("delta", "")
         call = self.find_call(name)
         if call is None or not call.open:
             self.anomaly("call-not-open")
         if call is None:
-            call = Call(name)  # a shell, which a later start claims
-            self.calls.append(call)
+            call = self.make_call(name)
             self.openers.setdefault(("call", name), tag)
-            self.claim_call_value(call)
         elif call.row is None and call.home is not None:
             self.place(call, call.home.owner, again=True)
-        self.check_owner("call", call.id, tag)
+        self.check_owner("call", name, tag)
         if not call.streamed:
             call.held = ""
         call.open = call.streamed = True
@@ -660,36 +694,39 @@ class Model:
             call.held = joined(call.held, delta)
             if not call.arguments.startswith(call.held):
                 call.arguments, call.held = joined(call.arguments, call.held), None
-        merge_metadata(call, metadata)
+        merge_metadata(call, event)
 
-    def end_call(self, name: str, tag: str | None, metadata: Wire | None) -> None:
+    def end_call(self, name: str, event: Wire) -> None:
+        """Close a call; late metadata is not lost."""
         call = self.find_call(name)
         if call is None or not call.open:
             self.anomaly("call-not-open")
-        if call is None:
-            return
-        if call.open:
-            self.check_owner("call", call.id, tag)
-        merge_metadata(call, metadata)
-        self.close_call(call)
-        if call.row is None and call.home is not None:
-            self.calls.remove(call)
+        else:
+            self.check_owner("call", name, event.get("subagentRunId"))
+        if call is not None:
+            merge_metadata(call, event)
+            self.close_call(call)
+            if call.row is None and call.home is not None:
+                self.calls.remove(call)
 
     def close_call(self, call: Call) -> None:
+        """Nothing more comes: what has been held back is part of another text, unless it was all of the stated one."""
         call.open = False
         if call.held is not None and call.held != call.arguments:
             call.arguments = joined(call.arguments, call.held)
         call.held = None
 
     def tool_call_start(self, event: Wire) -> None:
-        tool, parent = event["toolCallName"], event.get("parentMessageId")
-        self.start_call(event["toolCallId"], tool, parent, event.get("subagentRunId"), event.get("metadata"))
+        """Opens a call, in the assistant message that its parent id names."""
+        self.start_call(event["toolCallId"], event["toolCallName"], event.get("parentMessageId"), event)
 
     def tool_call_args(self, event: Wire) -> None:
-        self.extend_call(event["toolCallId"], event["delta"], event.get("subagentRunId"), event.get("metadata"))
+        """Extends a call's arguments."""
+        self.extend_call(event["toolCallId"], event)
 
     def tool_call_end(self, event: Wire) -> None:
-        self.end_call(event["toolCallId"], event.get("subagentRunId"), event.get("metadata"))
+        """Closes a call: its arguments are complete, which does not make them valid."""
+        self.end_call(event["toolCallId"], event)
 
     def tool_call_result(self, event: Wire) -> None:
         """A result is a message; several may share a message id; one sent twice replaces itself."""
@@ -703,7 +740,7 @@ class Model:
             self.put_behind_call(result, call)
         result.content = event["content"]
         result.call = call or result.call
-        merge_metadata(result, event.get("metadata"))
+        merge_metadata(result, event)
         self.retire_interrupts_of(call_id)
 
     def put_behind_call(self, result: Entity, call: Call | None) -> None:
@@ -716,11 +753,13 @@ class Model:
             self.merged.insert(place, result)
 
     def retire_interrupts_of(self, call_id: str) -> None:
+        """An interrupt whose call has a result waits no longer."""
         self.interrupts = {k: v for k, v in self.interrupts.items() if v.get("toolCallId") != call_id}
 
     # ------------------------------------------------------------------------ chunks (spec: basic/patterns/streaming)
 
     def end_chunks_before(self, event: Wire) -> None:
+        """Most events end the chunk stream of their lane, those about the whole run all of them."""
         kind = event["type"]
         if kind in ENDS_ALL_CHUNKS:
             for lane in list(self.chunks):
@@ -731,107 +770,111 @@ class Model:
     def end_chunks(self, lane: str | None) -> None:
         """The end that no chunk says."""
         stream = self.chunks.pop(lane, None)
-        if stream is not None:
-            if stream["kind"] == "call":
-                self.end_call(stream["id"], None, None)
-            else:
-                self.end(stream["kind"], stream["id"], None, None)
+        if stream is not None and stream["kind"] == "call":
+            self.end_call(stream["id"], {})
+        elif stream is not None:
+            self.end(stream["kind"], stream["id"], {})
 
     def chunk(self, kind: str, name: str | None, event: Wire, established: Wire) -> None:
         """A chunk is its triad; `established` holds what later chunks may repeat, as this one has it."""
-        tag, metadata = event.get("subagentRunId"), event.get("metadata")
-        lane = self.lane_of_chunk(kind, name, tag)
+        lane = self.lane_of_chunk(kind, name, event.get("subagentRunId"))
         stream = self.chunks.get(lane)
-        goes_on = stream is not None and stream["kind"] == kind and name in {None, stream["id"]}
-        if stream is not None and goes_on:
+        if stream is not None and stream["kind"] == kind and name in {None, stream["id"]}:
+            speaks = any(key in event for key in ("delta", "rawEvent", "metadata"))
             for key, value in stream["established"].items():
                 if key in event and event[key] != value:
                     self.anomaly("chunk-conflict")
-            if tag is not None and tag != lane:
+            if event.get("subagentRunId", lane) != lane:
                 self.anomaly("attribution-mismatch")
-                tag = None
-            speaks = any(key in event for key in ("delta", "rawEvent", "metadata"))
+                del event["subagentRunId"]
         else:
+            speaks = "delta" in event or "rawEvent" in event
             self.end_chunks(lane)
             if name is None:
                 self.anomaly("chunk-without-id")
                 name = f"chunk-{self.position}"
             stream = self.chunks[lane] = {"kind": kind, "id": name, "established": established}
-            if kind == "call":
+            if kind != "call":
+                self.start(kind, name, event)
+            else:
                 if "toolCallName" not in event:
                     self.anomaly("chunk-without-name")
-                self.start_call(name, established["toolCallName"] or "", established["parentMessageId"], tag, metadata)
-            elif kind == "text":
-                self.start("text", name, established["role"], established["name"], tag, metadata)
-            else:
-                self.start("reasoning", name, "reasoning", None, tag, metadata)
-            speaks = "delta" in event or "rawEvent" in event
+                self.start_call(name, event.get("toolCallName", ""), event.get("parentMessageId"), event)
         stream["used"] = self.position
         if speaks and kind == "call":
-            self.extend_call(stream["id"], event.get("delta", ""), tag, metadata)
+            self.extend_call(stream["id"], event)
         elif speaks:
-            self.extend(kind, stream["id"], event.get("delta", ""), tag, metadata)
+            self.extend(kind, stream["id"], event)
 
     def lane_of_chunk(self, kind: str, name: str | None, tag: str | None) -> str | None:
         """By id where its stream is open, by tag, else the parent's stream, else the only one of the kind."""
-        lanes = [
-            lane for lane, stream in self.chunks.items() if stream["kind"] == kind and name in {None, stream["id"]}
-        ]
+        open_ = {lane: stream for lane, stream in self.chunks.items() if stream["kind"] == kind}
         if name is not None:
-            return lanes[0] if lanes else tag
-        if tag is not None or None in lanes or not lanes:
+            return next((lane for lane, stream in open_.items() if stream["id"] == name), tag)
+        if tag is not None or None in open_ or not open_:
             return tag
-        if len(lanes) > 1:
+        if len(open_) > 1:
             self.anomaly("chunk-ambiguous")
-        return max(lanes, key=lambda lane: self.chunks[lane]["used"])
+        return max(open_, key=lambda lane: open_[lane]["used"])
 
     def text_message_chunk(self, event: Wire) -> None:
+        """Stands for the events of a text message."""
         established = {"role": event.get("role", "assistant"), "name": event.get("name")}
         self.chunk("text", event.get("messageId"), event, established)
 
     def reasoning_message_chunk(self, event: Wire) -> None:
+        """Stands for the events of a reasoning message."""
         self.chunk("reasoning", event.get("messageId"), event, {})
 
     def tool_call_chunk(self, event: Wire) -> None:
+        """Stands for the events of a tool call."""
         established = {key: event.get(key) for key in ("toolCallName", "parentMessageId")}
         self.chunk("call", event.get("toolCallId"), event, established)
 
-    # --- retired events (spec: basic/versioning, "Retired shapes")
+    # -------------------------------------------------- retired events (spec: basic/versioning, "Retired shapes")
 
     def thinking_start(self, event: Wire) -> None:
+        """Is REASONING_START, under an id of this library's making."""
         if self.thinking_span not in self.spans:
             self.thinking_span = f"thinking-{self.position}"
         self.reasoning_start({**event, "messageId": self.thinking_span})
 
     def thinking_end(self, event: Wire) -> None:
+        """Is REASONING_END."""
         self.reasoning_end({**event, "messageId": self.thinking_span or f"thinking-{self.position}"})
 
     def thinking_text_message_start(self, event: Wire) -> None:
+        """Is REASONING_MESSAGE_START; repeated while its message is open it is a repeated start."""
         current = self.find("reasoning", self.thinking or "")
         if current is None or not current.open:
             self.thinking = f"thinking-{self.position}"
         self.reasoning_message_start({**event, "messageId": self.thinking})
 
     def thinking_text_message_content(self, event: Wire) -> None:
+        """Is REASONING_MESSAGE_CONTENT."""
         self.thinking = self.thinking or f"thinking-{self.position}"
         self.reasoning_message_content({**event, "messageId": self.thinking})
 
     def thinking_text_message_end(self, event: Wire) -> None:
+        """Is REASONING_MESSAGE_END."""
         self.reasoning_message_end({**event, "messageId": self.thinking or f"thinking-{self.position}"})
         self.thinking = None
 
     # ------------------------------------------------ state and activities (spec: events/state, events/activity)
 
     def state_snapshot(self, event: Wire) -> None:
+        """Replaces the shared state, by any JSON value."""
         self.state = event["snapshot"]
 
     def state_delta(self, event: Wire) -> None:
+        """Amends the shared state by a patch, which applies whole or not at all."""
         try:
             self.state = patched(self.state, event["delta"])
         except PatchFailed:
             self.anomaly("patch-failed")
 
     def activity_snapshot(self, event: Wire) -> None:
+        """Creates an activity or replaces its content, unless it declines to."""
         name, tag = event["messageId"], event.get("subagentRunId")
         activity = self.find("activity", name)
         if activity is None:
@@ -844,15 +887,16 @@ class Model:
             # It mints the activity anew, its owner included; metadata goes on gathering (spec: events/activity).
             activity.activity_type, activity.content, activity.owner = event["activityType"], event["content"], tag
             self.openers["activity", name] = tag
-        merge_metadata(activity, event.get("metadata"))
+        merge_metadata(activity, event)
 
     def activity_delta(self, event: Wire) -> None:
+        """Amends an activity; one that nothing created is left alone."""
         activity = self.find("activity", event["messageId"])
         if activity is None:
             self.anomaly("activity-unknown")
             return
         self.check_owner("activity", activity.id, event.get("subagentRunId"))
-        merge_metadata(activity, event.get("metadata"))
+        merge_metadata(activity, event)
         try:
             activity.content = patched(activity.content, event["patch"])
             activity.activity_type = event["activityType"]
@@ -870,67 +914,76 @@ class Model:
 
     def messages_snapshot(self, event: Wire) -> None:
         """The complete set of the producer's messages, reconciled by id in place."""
-        messages: dict[tuple[str, str, str], Wire] = {}
-        ids: set[str] = set()
-        for message in map(without_nulls, event["messages"]):
-            if message["id"] in ids:
-                self.anomaly("duplicate-id")
-            ids.add(message["id"])
-            messages[message["role"], message["id"], message.get("toolCallId", "")] = message
-        held = self.held_copies(list(messages.values()))
-        both = zip(messages.values(), held, strict=False)
-        pairs = [(entity or stub_of(message), message) for message, entity in both]
-        for index, (entity, message) in enumerate(pairs):
-            entity.twin = is_twin(message, [earlier for _, earlier in pairs[:index]])
-        restated = [entity for entity, _ in pairs if entity in held]
-        new = [entity for entity, _ in pairs if entity not in held]
-        roles = {message["role"] for message in messages.values()}
-        kept = [e for e in self.entities if e not in restated and self.is_clients_own(e, roles, event.get("metadata"))]
+        pairs = self.stated_pairs([without_nulls(message) for message in event["messages"]])
+        stated = [entity for entity, _ in pairs]
+        roles = {message["role"] for _, message in pairs}
+        kept = [e for e in self.entities if e not in stated and self.is_clients_own(e, roles, event.get("metadata"))]
+        stand_ins = self.stand_ins(stated)
+        self.reconcile_timeline(stated, kept, stand_ins)
 
-        # STREAMED keeps the order of the timeline. A restated message has one row, in the place of its first one; a new
-        # one that has the id under which a continuation shows takes the place of that.
+        # What is absent goes; what was open then stays open, with nothing to show.
+        gone = [entity for entity in self.entities if entity.open and entity not in kept + stated]
+        self.dropped += [Entity(e.kind, e.id, e.role, e.name, e.owner, open=True, begun=True, met=True) for e in gone]
+        new = [entity for entity in stated if entity not in self.entities]
+        self.entities = [entity for entity in self.entities if entity in kept + stated]
+        self.merged = [stand_ins.get(entity, entity) for entity in self.merged]
+        self.merged = [entity for entity in self.merged if entity in kept + stated]
+
+        for entity, message in pairs:
+            self.state_message(entity, message)
+            self.openers[entity.kind, entity.id] = entity.owner
+            if entity not in new:
+                continue
+            before = self.find(entity.kind, entity.id)
+            if before in self.dropped:
+                self.dropped.remove(before)
+                entity.open = True
+            self.create(entity)
+            if entity.kind == "result":
+                self.retire_interrupts_of(entity.call_id)
+        self.settle_calls(self.calls, [call for entity in stated for call in entity.calls])
+        self.bind_results(stated)
+
+    def stated_pairs(self, messages: list[Wire]) -> list[tuple[Entity, Wire]]:
+        """Each message with what it restates, or with a new entity; of two copies of a role the later one."""
+        unique: dict[tuple[str, str, str], Wire] = {}
+        for message in messages:
+            if any(message["id"] == name for _, name, _ in unique):
+                self.anomaly("duplicate-id")
+            unique[message["role"], message["id"], message.get("toolCallId", "")] = message
+        messages = list(unique.values())
+        pairs = []
+        for entity, message in zip(self.held_copies(messages), messages, strict=True):
+            pairs.append((entity or stub_of(message), message))
+            pairs[-1][0].twin = is_twin(message, messages[: len(pairs) - 1])
+        return pairs
+
+    def reconcile_timeline(self, stated: list[Entity], kept: list[Entity], stand_ins: dict[Entity, Entity]) -> None:
+        """STREAMED keeps the order of the timeline.
+
+        A restated message has one row, in the place of its first one; a new one that has the id under which a
+        continuation shows takes the place of that.
+        """
+        new = [entity for entity in stated if entity not in self.entities]
         places = {shown.id: shown.rows[0] for shown in self.streamed() if shown.id != shown.rows[0].entity.id}
-        stand_ins = self.stand_ins([entity for entity, _ in pairs], new)
         places |= {entity.id: former.rows[0] for former, entity in stand_ins.items() if former.rows}
         timeline: list[Row] = []
         for row in self.timeline:
             timeline += [entity.rows[0] for entity in new if places.get(entity.id) is row]
-            if row.entity in kept or (row.entity in restated and row is row.entity.rows[0]):
+            if row.entity in kept or (row.entity in stated and row is row.entity.rows[0]):
                 timeline.append(row)
             for call in row.calls:
                 # Streamed without a parent in another call's group, and now stated as a message of its own.
-                if call.home in restated and not call.home.rows:
+                if call.home in stated and not call.home.rows:
                     call.home.rows = [Row(call.home)]
                     timeline += call.home.rows
-        for entity, _ in pairs:
+        for entity in stated:
             entity.rows = entity.rows[:1] or [Row(entity)]
             if not entity.open:
                 entity.rows[0].takes_text = entity.rows[0].takes_calls = False
             if entity.rows[0] not in timeline:
                 timeline += entity.rows
         self.timeline, self.groups = timeline, [row for row in self.groups if row in timeline]
-
-        # What is absent goes; what was open then stays open, with nothing to show.
-        gone = [entity for entity in self.entities if entity.open and entity not in kept + restated]
-        self.dropped += [Entity(e.kind, e.id, e.role, e.name, e.owner, open=True, begun=True) for e in gone]
-        self.entities = [entity for entity in self.entities if entity in kept + restated]
-        self.merged = [stand_ins.get(entity, entity) for entity in self.merged]
-        self.merged = [entity for entity in self.merged if entity in kept + [one for one, _ in pairs]]
-
-        former = self.calls
-        for entity, message in pairs:
-            self.state_message(entity, message)
-            if entity in new:
-                back = self.find(entity.kind, entity.id)
-                if back in self.dropped:
-                    self.dropped.remove(back)
-                    entity.open = True
-                self.create(entity)
-                if entity.kind == "result":
-                    self.retire_interrupts_of(entity.call_id)
-            self.openers[entity.kind, entity.id] = entity.owner
-        self.settle_calls(former, [call for entity, _ in pairs for call in entity.calls])
-        self.bind_results([entity for entity, _ in pairs])
 
     def held_copies(self, messages: list[Wire]) -> list[Entity | None]:
         """What each stated message restates: its kind and id. The second text of an id is told apart by its role."""
@@ -946,7 +999,7 @@ class Model:
                         copies[index] = copies[index] or entity
         return copies
 
-    def stand_ins(self, stated: list[Entity], new: list[Entity]) -> dict[Entity, Entity]:
+    def stand_ins(self, stated: list[Entity]) -> dict[Entity, Entity]:
         """An answer that a truncated run left may come back whole under another id, behind the same message."""
         found: dict[Entity, Entity] = {}
         before = -1
@@ -955,7 +1008,7 @@ class Model:
                 before = stated.index(entity)
             elif entity.role == "assistant" and entity.run and entity.run["status"] == "truncated":
                 following = stated[before + 1 : before + 2]
-                if following and following[0] in new and following[0].role == "assistant":
+                if following and following[0] not in self.entities and following[0].role == "assistant":
                     found[entity] = following[0]
                     before += 1
         return found
@@ -1016,32 +1069,21 @@ class Model:
 
     def settle_calls(self, old: list[Call], stated: list[Call], *, keep: bool = False) -> None:
         """Let each stated call take the place of the one that it restates; drop the others unless told to `keep`."""
-        successors: dict[Call, Call] = {}
-        for same_home in (True, False):
-            for call in stated:
-                if call in successors.values():
-                    continue
-                for former in reversed(old):
-                    shell = former.row is None
-                    if former.id != call.id or former in successors or (keep and not shell):
-                        continue
-                    if not same_home or (former.home and call.home and former.home.id == call.home.id):
-                        successors[former] = call
-                        break
+        successors = successors_of([one for one in old if not keep or one.row is None], stated)
         self.calls = []
         for former in old:
-            successor = successors.get(former)
-            if successor is not None:
-                successor.open, successor.streamed, held = former.open, former.streamed, former.held
-                if held is not None and successor.arguments.startswith(held):
-                    successor.held = held
-                self.calls.append(successor)
+            if former in successors:
+                call = successors[former]
+                call.open, call.streamed = former.open, former.streamed
+                if former.held is not None and call.arguments.startswith(former.held):
+                    call.held = former.held
+                self.calls.append(call)
             elif keep or former.home is None:
                 self.calls.append(former)
             elif former.open:
-                former.row, former.arguments, former.metadata, former.held = None, "", None, None
-                former.value = former.value_type = None
-                self.calls.append(former)
+                # It stays open, with nothing to show.
+                call = Call(former.id, former.name, former.parent, open=True, home=former.home)
+                self.calls.append(call)
         for call in stated:
             if call not in successors.values():
                 self.claim_call_value(call)
@@ -1065,11 +1107,8 @@ class Model:
         names: dict[Entity, str] = {}
         for entity in self.entities:
             name = entity.id
-            same = [other for other in names if other.id == entity.id]
-            if same:
-                label = entity.call_id if entity.kind == "result" else entity.kind
-                if entity.twin:
-                    label = entity.role
+            if any(other.id == entity.id for other in names):
+                label = entity.role if entity.twin else entity.call_id or entity.kind
                 name = f"{entity.id}#{label}"
                 while name in real or name in names.values():
                     name += "'"
@@ -1104,19 +1143,18 @@ class Model:
         return entity.value is not None and row is entity.rows[0] and not any(map(has_something, entity.rows))
 
     def continues(self, message: Message, row: Row, before: list[Row]) -> bool:
-        """Whether a row is one message with rows of its entity shown before it."""
-        kind, lane = row.entity.kind, row.entity.owner
-        if any(one.calls for one in message.rows) and (row.text or row.parts is not None):
-            return False  # text after its own message's calls: calls show after text
+        """Whether a row is one message with rows of its entity shown before it.
+
+        Not if something of their lane shows in between: but a result moves away, to its call. Not if it is text after
+        the calls of its own message, for calls show after text.
+        """
+        if row.text and any(one.calls for one in message.rows):
+            return False
         if row.parts is not None or any(one.parts is not None for one in message.rows):
             return False
-        between = before[before.index(message.rows[-1]) + 1 :]
-        for other in between:
-            call = other.entity.call
-            moves = kind == "text" and other.entity.kind == "result" and call and call.row
-            if other.entity.owner == lane and not (moves and call and call.row and call.row.entity.owner == lane):
-                return False
-        return True
+        lane = row.entity.owner
+        between = [other for other in before[before.index(message.rows[-1]) + 1 :] if other.entity.owner == lane]
+        return all(row.entity.kind == "text" and moves_within(lane, other) for other in between)
 
     def put_behind(self, messages: list[Message], result: Message, shown: list[Row]) -> None:
         """Behind its call's message, and what follows it there: other results, reasoning and activities from before."""
@@ -1213,6 +1251,18 @@ def kind_of(message: Wire) -> str:
     return {"reasoning": "reasoning", "activity": "activity", "tool": "result"}.get(message["role"], "text")
 
 
+def successors_of(old: list[Call], stated: list[Call]) -> dict[Call, Call]:
+    """Which stated call restates which: the newest of its id in the same message, else the newest there is."""
+    found: dict[Call, Call] = {}
+    for same_home in (True, False):
+        for call in stated:
+            if call not in found.values():
+                former = [one for one in old if one.id == call.id and one not in found]
+                former = [one for one in former if not same_home or (one.home and one.home.id == call.parent)]
+                found |= dict.fromkeys(former[-1:], call)
+    return found
+
+
 def is_twin(message: Wire, earlier: list[Wire]) -> bool:
     """Whether a stated message is the second text of its id."""
     return kind_of(message) == "text" and any(kind_of(one) == "text" and one["id"] == message["id"] for one in earlier)
@@ -1220,9 +1270,15 @@ def is_twin(message: Wire, earlier: list[Wire]) -> bool:
 
 def stub_of(message: Wire) -> Entity:
     """An entity with one row, for a stated message that nobody had."""
-    entity = Entity(kind_of(message), message["id"], message["role"], call_id=message.get("toolCallId", ""))
+    entity = Entity(kind_of(message), message["id"], message["role"], call_id=message.get("toolCallId", ""), met=True)
     entity.rows = [Row(entity)]
     return entity
+
+
+def moves_within(lane: str | None, row: Row) -> bool:
+    """Whether a row is a result whose call is in the lane, too."""
+    call = row.entity.call
+    return call is not None and call.row is not None and call.row.entity.owner == lane
 
 
 def has_something(row: Row) -> bool:
@@ -1234,10 +1290,10 @@ def without_nulls(value: Wire) -> Wire:
     return {key: item for key, item in value.items() if item is not None}
 
 
-def merge_metadata(target: Entity | Call, metadata: Wire | None) -> None:
+def merge_metadata(target: Entity | Call, event: Wire) -> None:
     """Key by key, the last write wins, no recursion (spec: basic/metadata)."""
-    if metadata is not None:
-        target.metadata = {**(target.metadata or {}), **metadata}
+    if "metadata" in event:
+        target.metadata = {**(target.metadata or {}), **event["metadata"]}
 
 
 def joined(*texts: str) -> str:

@@ -121,6 +121,12 @@ class TestTextMessageStart:
         events += [text("CONTENT", delta="hi"), thought("CONTENT", delta="b")]
         assert [shown["id"] for shown in streamed(*events)] == ["m", "g", "m#1", "g#1"]
 
+    def test_that_message_is_nobodys_before(self) -> None:
+        """Before its text opens whoever opens it may; as a message it stays the owner's whose call made it."""
+        events = [*called("c", parentMessageId="m", subagentRunId="s"), *said("m", "hi", subagentRunId="s2")]
+        assert codes(*events) == []
+        assert [shown["subagentRunId"] for shown in streamed(*events)] == ["s", "s"]
+
     def test_claims_a_value_that_came_before(self) -> None:
         """An encrypted value that was sent ahead is the message's."""
         assert both(value("m", "sealed", encryptedValueType="kind"), *said("m", "hi")) == [

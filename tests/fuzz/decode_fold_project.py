@@ -1,7 +1,7 @@
 """A coverage-guided fuzzer over `decode`, the folds and `project`: nothing but `ReducerError`s leaves the library.
 
-    python3.11 -m venv /tmp/fuzz && /tmp/fuzz/bin/pip install atheris -e .
-    /tmp/fuzz/bin/python tests/fuzz/decode_fold_project.py -max_total_time=300 -max_len=4096 CORPUS
+    python3.11 -m venv .venv-fuzz && .venv-fuzz/bin/pip install atheris -e .
+    .venv-fuzz/bin/python tests/fuzz/decode_fold_project.py -max_total_time=300 -max_len=4096 CORPUS
 
 The bytes that the fuzzer makes are lines of a log. `CORPUS` is a folder of logs to start from, and where what adds
 coverage is kept; without one, the golden logs are what it starts from. What it finds is pinned in `tests/test_fuzz.py`.
