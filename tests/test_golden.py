@@ -23,6 +23,14 @@ def events(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
+def sdk_object(event: dict[str, Any]) -> Any:
+    """Return the event as an object of the installed SDK; in wire form, if that does not know it (yet, or any more)."""
+    try:
+        return ADAPTER.validate_python(event)
+    except ValidationError:
+        return event
+
+
 @golden
 @pytest.mark.parametrize("layout", list(Layout))
 def test_snapshot(log: Path, layout: Layout, request: pytest.FixtureRequest) -> None:
@@ -41,11 +49,7 @@ def test_whichever_form(log: Path) -> None:
     state = reduce(fold, wire, EMPTY)
     assert fold_all(EMPTY, wire) == state
     assert reduce(fold, [decode(json.dumps(event)) for event in wire], EMPTY) == state
-    try:
-        objects = [ADAPTER.validate_python(event) for event in wire]
-    except ValidationError:
-        assert any(event["type"].startswith("THINKING_") for event in wire), "only retired types are unknown to an SDK"
-        return
+    objects = [sdk_object(event) for event in wire]
     assert reduce(fold, objects, EMPTY) == state
     assert fold_all(EMPTY, objects) == state
 

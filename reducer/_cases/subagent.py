@@ -43,7 +43,7 @@ def subagent_finished(state: State, event: Any) -> State:
     """Close an invocation, or suspend it until another run."""
     outcome = event.outcome
     suspended = outcome is not None and outcome.get("type") == "suspended"
-    return _ended(state, event, "suspended" if suspended else "finished", {"outcome": outcome})
+    return _ended(state, event, "suspended" if suspended else "finished", {"outcome": outcome, "result": event.result})
 
 
 def subagent_error(state: State, event: Any) -> State:

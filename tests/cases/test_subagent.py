@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from reducer import EMPTY
 from tests.cases.build import FINISHED, STARTED, Wire, codes, details, finished, said, seen, text
 
@@ -86,7 +84,6 @@ class TestSubagentFinished:
         [one] = told(START, subagent("FINISHED"))
         assert (one["status"], one["span"]) == ("finished", [1, 2])
 
-    @pytest.mark.xfail(reason="the result is dropped")
     def test_keeps_the_result(self) -> None:
         """The result is any JSON value."""
         [one] = told(START, subagent("FINISHED", result={"found": [None]}))
