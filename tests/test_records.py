@@ -39,7 +39,7 @@ from reducer import (
     seed,
 )
 from reducer._index import FACTOR, SMALL, TOP, Index, assoc, dissoc
-from reducer._state import Conversation, Entry, Row, Session, at_rest
+from reducer._state import Conversation, Entry, Row, Run, Session, at_rest
 from reducer._text import Rope, append, paired, pieces, same_text, text
 from reducer.errors import show_path
 from reducer.strategies import events, streams
@@ -118,7 +118,9 @@ class TestState:
         assert after_text.session is MIDDLE.session
         assert fold(MIDDLE, {"type": "STATE_SNAPSHOT", "snapshot": 1}).conversation is MIDDLE.conversation
 
-    @pytest.mark.parametrize("record", [Row(1, 2), Entry(None, 1, 2), Session(), Conversation(), Index()], ids=repr)
+    @pytest.mark.parametrize(
+        "record", [Row(1, 2), Entry(None, 1, 2), Run("r", "t", 0, 0), Session(), Conversation(), Index()], ids=repr
+    )
     def test_parts(self, record: Any) -> None:
         """The records inside are equal by value, and equal to nothing of another sort."""
         twin = pickle.loads(pickle.dumps(record))  # noqa: S301 - this project's own
@@ -135,6 +137,7 @@ class TestState:
         assert hash(one) == hash(other)
         assert hash(Entry(None, 1, 2, ("ab", None, 1))) == hash(Entry(None, 1, 2, ("b", ("a", None, 1), 2)))
         assert hash(Session()) == hash(Session())
+        assert hash(Run("r", "t", 0, 0)) == hash(Run("r", "t", 0, 0))
         with pytest.raises(TypeError):
             hash(Index())
 
@@ -164,6 +167,17 @@ class TestSnapshot:
         """A copy is equal."""
         shown = project(fold(MIDDLE, text_event("END", "gone")))
         assert again(shown) == shown
+
+    def test_prints_a_line(self) -> None:
+        """A snapshot prints how many messages it has and how the last run stands."""
+        assert repr(project(EMPTY)) == "<Snapshot of 0 messages, no run>"
+        assert repr(project(MIDDLE)) == "<Snapshot of 3 messages, running>"
+
+    def test_hashes_not(self) -> None:
+        """Plain data does not hash, and a snapshot is equal to no other thing."""
+        with pytest.raises(TypeError):
+            hash(project(EMPTY))
+        assert project(EMPTY) != project(EMPTY).to_dict()
 
     def test_origins(self) -> None:
         """Each message has an origin, which is immutable and equal by value."""
