@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from reducer._index import SMALL, assoc
-from reducer._short import quiet
-from reducer._state import CALL, NO_PEN, REASONING, TEXT, Entry, Key, Owner, State, at_rest
+from reducer._cases._entities import is_cut
+from reducer._state import CALL, REASONING, TEXT, Key, Owner, State
 from reducer._text import append
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
@@ -21,12 +20,13 @@ _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 class _Waiting:
     """The deltas of an open entity that are not in the state yet: whose they are, and the last one's position."""
 
-    __slots__ = ("deltas", "key", "last", "owner", "tag")
+    __slots__ = ("deltas", "key", "last", "owner", "place", "tag")
 
-    def __init__(self, key: Key, tag: Owner, owner: Owner) -> None:
+    def __init__(self, key: Key, entity: Any, place: int) -> None:
         self.key = key
-        self.tag = tag
-        self.owner = owner
+        self.tag: Owner = entity.tag
+        self.owner: Owner = entity.owner
+        self.place = place
         self.last = 0
         self.deltas: list[str] = []
 
@@ -35,42 +35,34 @@ class Batch:
     """One call of `fold_all`: the state so far, and what waits to be written to it. Never outlives the call."""
 
     def __init__(self, state: State) -> None:
-        self.state = at_rest(state)
+        self.state = state
         self.waiting: dict[str, dict[str, _Waiting]] = {TEXT: {}, REASONING: {}, CALL: {}}
 
-    def gather(self, kind: str, name: str, position: int) -> _Waiting | None:
+    def gather(self, kind: str, name: str) -> _Waiting | None:
         """Begin to gather deltas for an entity; `None` where one of them could do more than append."""
-        state = self.state
-        entry = state.live.get((kind, name))
-        if entry is None or state.conversation.streams is not None or not quiet(state.conversation, entry):
+        conversation, key = self.state.conversation, (kind, name)
+        one = self.state.live.get(key)
+        if one is None or conversation.streams is not None:
             return None
-        runs = state.session.runs
-        if not runs or runs[-1].status != "running":
+        entity, first, _, place, quiet = one
+        if not quiet or (kind is not CALL and is_cut(conversation, entity, first)):
             return None
-        entity = entry.entity
-        waiting = self.waiting[kind][name] = _Waiting((kind, name), entity.tag, entity.owner)
-        waiting.last = position
+        waiting = self.waiting[kind][name] = _Waiting(key, entity, place)
         return waiting
 
     def write(self, position: int, chosen: Collection[_Waiting] | None = None) -> State:
         """Write what waits, or the `chosen` part of it, and return the state at `position`."""
-        _, live, conversation, session, _ = self.state
+        _, live, ropes, conversation, session = self.state
         if chosen is None:
             chosen = [one for kind in self.waiting.values() for one in kind.values()]
         if chosen:
             # One copy serves for all: nobody has seen it yet.
-            fresh: Any = live.copy() if live.__class__ is dict and len(live) <= SMALL else None
+            fresh: Any = list(ropes) if isinstance(ropes, tuple) else ropes.evolver()
             for one in chosen:
-                key = one.key
-                entity, first, _, rope = live[key]
-                entry = _new(Entry, (entity, first, one.last, append(rope, "".join(one.deltas))))
-                if fresh is None:
-                    live = assoc(live, key, entry)
-                else:
-                    fresh[key] = entry
-                del self.waiting[key[0]][key[1]]
-            live = live if fresh is None else fresh
-        self.state = _new(State, (position, live, conversation, session, NO_PEN))
+                fresh[one.place] = append(fresh[one.place], "".join(one.deltas), one.last)
+                del self.waiting[one.key[0]][one.key[1]]
+            ropes = tuple(fresh) if isinstance(ropes, tuple) else fresh.persistent()
+        self.state = _new(State, (position, live, ropes, conversation, session))
         return self.state
 
     def touched(self, kind: str, event: Any) -> Sequence[_Waiting] | None:

@@ -23,7 +23,7 @@ from reducer._fold import ALL, CASES, NOTHING, fold
 from reducer._objects import Replayed, event_object
 from reducer._restate import restated
 from reducer._slots import Kept, Part, Piece, Reopened, Shared, Track, Whole, in_order
-from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, TEXT, Key, Owner, State, at_rest
+from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, TEXT, Key, Owner, State
 from reducer._takes import TAKES
 from reducer._wire import admit
 from reducer.errors import MalformedEvent
@@ -121,13 +121,13 @@ class Log:
         else:
             if event.type in BOUNDARIES:
                 self._end(lasting=event.type == SNAPSHOT)
-            before = at_rest(self.state)
+            before = self.state
             self.state = fold(before, event)
         take = TAKES.get(event.type)
         if take is None or isinstance(event, UnknownEvent):
             self.add(Kept(original=original, event=event))
         else:
-            take(self, original, event, at_rest(before), at_rest(self.state))
+            take(self, original, event, before, self.state)
         if event.type in BOUNDARIES:
             self._begin()
 
@@ -153,7 +153,6 @@ class Log:
 
     def _end(self, *, lasting: bool) -> None:
         """End a segment in front of a boundary; `lasting` says that what is explicitly open stays open behind it."""
-        self.state = at_rest(self.state)
         explicit = _explicit(self.state)
         for track in self._every:
             still = track.key in explicit and track is self.tracks[track.key]

@@ -34,15 +34,17 @@ from reducer._cases import (
     text,
     tool_call,
 )
-from reducer._cases._entities import flag
+from reducer._cases._entities import flag, is_cut
 from reducer._cases.messages import append_unknown, messages_snapshot
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
 from reducer._frozen import Object, Unfreezable, freeze, to_wire
+from reducer._live import with_rope
 from reducer._rules import RULES
 from reducer._run import current, with_session
 from reducer._short import SHORT, Short
-from reducer._state import CALL, REASONING, TEXT, State, at_rest
+from reducer._state import CALL, REASONING, TEXT, State
+from reducer._text import SPAN, pack
 from reducer._wire import admit, decode, malformed
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
 
@@ -110,7 +112,9 @@ class Route(NamedTuple):
     kind: str = ""
 
 
+_new: Callable[..., Any] = tuple.__new__
 _ROUTES: dict[type, Route] = {}
+_DELTAS: dict[type, tuple[str, str]] = {}
 _SHORT: dict[type, Short] = {}
 _GATHERS: dict[type, tuple[str, bool, bool]] = {}
 
@@ -122,19 +126,48 @@ def fold(state: State, event: object) -> State:
     order events come in there is a next state: what breaks the protocol is recorded as an `Anomaly`. Raises
     `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
     """
-    cls, route = event.__class__, None
-    short = _SHORT.get(cls)
+    cls = type(event)
     try:
-        if short is None:
-            # Found now, so that the first event of its class goes as all others do.
-            route = _ROUTES.get(cls) or _route(event)
-            short = _SHORT.get(cls)
-        if short is not None:
-            after = short(state, event)
+        delta_of = _DELTAS.get(cls)
+        if delta_of is not None:
+            # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of
+            # what one costs. Fields are read from the object's dict, for less than by name.
+            kind, identity = delta_of
+            position, live, ropes, conversation, session = state
+            fields = event.__dict__
+            one = live.get((kind, fields[identity]))
+            if one is not None:
+                entity, first, _, place, quiet = one
+                delta, tag = fields["delta"], fields["subagent_run_id"]
+                if (
+                    quiet
+                    and type(delta) is str
+                    and delta
+                    and fields["metadata"] is None
+                    and not event.__pydantic_extra__  # type: ignore[attr-defined]
+                    and conversation.streams is None
+                    and (tag is None or tag == entity.tag)
+                    and (first >= conversation.opened or kind is CALL or not is_cut(conversation, entity, first))
+                ):
+                    rope = ropes[place]
+                    if rope is None:
+                        rope = (delta, None, 1, position)
+                    elif rope[2] < SPAN:
+                        rope = (delta, rope, rope[2] + 1, position)
+                    else:
+                        rope = pack(rope, delta, position)
+                    if len(ropes) == 1:
+                        ropes = (rope,)
+                    else:
+                        ropes = with_rope(ropes, place, rope)
+                    return _new(State, (position + 1, live, ropes, conversation, session))
+        elif cls in _SHORT:
+            after = _SHORT[cls](state, event)
             if after is not None:
                 return after
-        return _general(state, event, route or _ROUTES[cls])
-    except (TypeError, AttributeError):
+        route = _ROUTES.get(cls) or _route(event)
+        return _general(state, event, route)
+    except (TypeError, AttributeError, KeyError):
         # SDK objects can be changed after they were checked: the rules of the wire say what is wrong with this one.
         if not isinstance(event, BaseModel):
             raise
@@ -162,7 +195,9 @@ def _route(event: object) -> Route:
 def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
     # An SDK's object can be changed after it was checked, so off the short way, which looks for itself, it is decoded.
     route = _ROUTES[cls] = Route(CASES[kind], ready=not sdk, kind=kind)
-    if kind in SHORT:
+    if sdk and kind in CONTENT:
+        _DELTAS[cls] = (CONTENT[kind], "tool_call_id" if CONTENT[kind] == CALL else "message_id")
+    elif kind in SHORT:
         _SHORT[cls] = SHORT[kind][0](sdk)
     if kind in CONTENT:
         _GATHERS[cls] = (CONTENT[kind], CONTENT[kind] == CALL, sdk)
@@ -171,7 +206,7 @@ def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
 
 def _general(state: State, event: Any, route: Route) -> State:
     """Fold an event the long way (see the module's first lines)."""
-    case, state = route.case, at_rest(state)
+    case = route.case
     if not route.ready:
         event = _admitted(event)
         case = UNKNOWN if isinstance(event, UnknownEvent) else CASES[event.type]
@@ -182,7 +217,7 @@ def _general(state: State, event: Any, route: Route) -> State:
         if case.ends is not NOTHING and state.conversation.streams is not None:
             state = _ended(state, event, case.ends)
         state = case.apply(state, event)
-    return State(state.position + 1, state.live, state.conversation, state.session)
+    return state._replace(position=state.position + 1)
 
 
 def _admitted(event: object) -> Event:
@@ -240,7 +275,7 @@ def fold_all(state: State, events: Iterable[object]) -> State:
                 name = event.tool_call_id if is_call else event.message_id  # type: ignore[attr-defined]
                 one = waiting[kind].get(name)
                 if one is None:
-                    one = batch.gather(kind, name, position)
+                    one = batch.gather(kind, name)
                 if (
                     one is not None
                     and event.metadata is None  # type: ignore[attr-defined]
@@ -261,7 +296,7 @@ def fold_all(state: State, events: Iterable[object]) -> State:
             after = None  # for `fold`, which says what is wrong with the event
         if after is None:
             after = fold(batch.write(position), event)
-        batch.state = at_rest(after)
+        batch.state = after
         position += 1
     return batch.write(position)
 

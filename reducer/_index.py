@@ -21,10 +21,10 @@ _new: Callable[..., Any] = tuple.__new__
 SMALL = 24
 """Up to this many entries copying a dict is cheaper than a persistent map's path."""
 
-TOP = 12
+TOP = 16
 """So many entries an index's top layer holds, which is copied on each write."""
 
-FACTOR = 4
+FACTOR = 12
 """How many times the size of a layer the one below it has at least."""
 
 
@@ -80,11 +80,16 @@ class Index(tuple[dict[Any, Any], ...], Generic[K, V]):
 
     def put(self, key: K, value: V | None) -> Index[K, V]:
         """Return an index that holds `value` under `key`; `None` removes the key."""
-        return self.put_all({key: value})
+        top = self[0]
+        if len(top) == TOP:
+            return self.put_all({key: value})
+        top = top.copy()
+        top[key] = value
+        return _new(Index, (top, *self[1:]))  # type: ignore[no-any-return]
 
-    def put_all(self, entries: dict[K, V | None]) -> Index[K, V]:
+    def put_all(self, entries: Mapping[K, V | None]) -> Index[K, V]:
         """Return an index that holds `entries` too; `None` removes a key."""
-        top = self[0] | entries
+        top = {**self[0], **entries}
         if len(top) <= TOP:
             return _new(Index, (top, *self[1:]))  # type: ignore[no-any-return]
         rest = 1

@@ -7,35 +7,51 @@ as the specification's consumer would have met them: one message per id, where i
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, at_rest
+from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, opened
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 class Shown(NamedTuple):
-    """A message of the STREAMED layout: its entity, the rows it joins, and the ordinal of the first of them."""
+    """A message of the STREAMED layout: its entity, the rows it joins, the ordinal of the first of them, its calls."""
 
     key: Key
     entry: Entry
     rows: Sequence[Row] = ()
     ordinal: int = 0
+    calls: Sequence[Key] = ()
+
+
+def grouped(entries: Mapping[Key, Entry]) -> dict[Key, dict[int, list[Key]]]:
+    """Return the calls of each message, by the row that shows them, in the order in which they opened."""
+    calls = [(entry.first, entry.entity.rank, key) for key, entry in entries.items() if key[0] == CALL]
+    found: dict[Key, dict[int, list[Key]]] = {}
+    for _, _, key in sorted(calls):
+        place = entries[key].entity.place
+        if place is not None:
+            found.setdefault(place[0], {}).setdefault(place[1], []).append(key)
+    return found
 
 
 class Conversed:
     """One look at a conversation: all entities by key in one dict, the rows of messages, the calls in them."""
 
     def __init__(self, state: State) -> None:
-        state = at_rest(state)
         self.timeline = state.conversation.timeline
         self.settled = state.conversation.settled
         self.entries = state.conversation.index.to_dict()
-        self.entries.update(state.live)
+        self.entries.update(opened(state))
         self._rows: dict[Key, tuple[Row, ...]] = {}
+        self.grouped = grouped(self.entries)
         self._visible: dict[Key, frozenset[int]] = {}
         self._heads: dict[Key, int] = {}
+
+    def calls(self, key: Key, ordinal: int) -> Sequence[Key]:
+        """Return the calls that a row of a message shows."""
+        return self.grouped[key].get(ordinal, ()) if key in self.grouped else ()
 
     def rows(self, key: Key) -> tuple[Row, ...]:
         """Return all rows of a message, the current one included."""
@@ -44,7 +60,7 @@ class Conversed:
             message, first, last, rope = self.entries[key]
             rows = tuple(message.rows)
             if first >= 0:
-                rows += (_new(Row, (first, last, rope, None, -1)),)
+                rows += (_new(Row, (first, last, rope)),)
             self._rows[key] = rows
         return rows
 
@@ -53,11 +69,19 @@ class Conversed:
         visible = self._visible.get(key)
         if visible is None:
             message = self.entries[key].entity
-            found = {n for n, row in enumerate(self.rows(key)) if row.rope is not None or row.calls}
+            found = {n for n, row in enumerate(self.rows(key)) if row.rope is not None}
+            found.update(self.grouped.get(key, ()))
             if message.stated or (not found and message.value is not None):
                 found.add(0)
             visible = self._visible[key] = frozenset(found)
         return visible
+
+    def home(self, call: Entry) -> Key:
+        """Return the message that holds a call for the specification's consumer."""
+        key: Key = (TEXT, call.entity.home)
+        held = self.entries.get(key)
+        # Nobody but an assistant calls: a call whose own id is that of another's message has one beside it.
+        return key if held is None or held.entity.role == "assistant" else (*key, "assistant")
 
     def head(self, key: Key) -> int:
         """Return the ordinal of the first row of a message that shows."""
@@ -90,17 +114,17 @@ def merged_order(look: Conversed) -> list[Key]:  # noqa: C901, PLR0912 - two ord
     since = settled.rows if settled else 0
     after = settled.position if settled else -1
     met: list[tuple[int, Key]] = []
-    homes: dict[str, list[tuple[int, Key]]] = {}
+    homes: dict[str, list[tuple[int, int, Key]]] = {}
     for number, (key, ordinal) in enumerate(occurrences(look.timeline)):
         if key[0] in (TEXT, REASONING):
             row = look.rows(key)[ordinal]
             if number >= since:
                 met.append((row.first, key))
-            for call in row.calls or ():
+            for call in look.calls(key, ordinal):
                 entry = look.entries[call]
-                own: Key = (TEXT, entry.entity.home)
-                homes.setdefault(call[1], []).append((entry.first, own))
-                if own != key[:2] and entry.first > after:
+                own = look.home(entry)
+                homes.setdefault(call[1], []).append((entry.first, number, own))
+                if own != key and entry.first > after:
                     met.append((entry.first, own))
         elif number >= since:
             met.append((look.entries[key].first, key))
@@ -120,10 +144,14 @@ def _opened(pair: tuple[int, Any]) -> int:
     return pair[0]
 
 
-def _holder(homes: Sequence[tuple[int, Key]], position: int) -> Key | None:
+def _position(home: tuple[int, int, Key]) -> int:
+    return home[0]
+
+
+def _holder(homes: Sequence[tuple[int, int, Key]], position: int) -> Key | None:
     """Return the message that held a result's call when the result came; of calls that reuse an id the latest then."""
-    place = bisect_right(homes, position, key=_opened)
-    return homes[place - 1][1] if place else None
+    place = bisect_right(homes, position, key=_position)
+    return homes[place - 1][2] if place else None
 
 
 def streamed_order(look: Conversed) -> list[Shown]:
@@ -131,9 +159,8 @@ def streamed_order(look: Conversed) -> list[Shown]:
     messages = _joined(look)
     holders: dict[str, list[tuple[int, int]]] = {}
     for number, shown in enumerate(messages):
-        for row in shown.rows:
-            for call in row.calls or ():
-                holders.setdefault(call[1], []).append((look.entries[call].first, number))
+        for call in shown.calls:
+            holders.setdefault(call[1], []).append((look.entries[call].first, number))
     for known in holders.values():
         known.sort()
     tails: dict[int, list[int]] = {-1: []}
@@ -146,9 +173,10 @@ def streamed_order(look: Conversed) -> list[Shown]:
             continue
         place = anchor
         if shown.key[0] == RESULT and shown.key[2] in holders:
-            # Of calls that reuse an id the result answers the latest that had opened, or else the first to come.
+            # Of calls that reuse an id the result answers the latest that had opened, or else the first to come. What
+            # one event states has one position, so then it is the latest that stands in front of it.
             calls = holders[shown.key[2]]
-            place = calls[max(bisect_right(calls, shown.entry.first, key=_opened) - 1, 0)][1]
+            place = calls[max(bisect_right(calls, (shown.entry.first, number)) - 1, 0)][1]
         if place > number:
             waiting.setdefault(place, []).append(number)
         else:
@@ -172,39 +200,44 @@ def _joined(look: Conversed) -> list[Shown]:
         entity, kind = entry[0], key[0]
         lane, number = entity.owner, len(messages)
         if kind in (TEXT, REASONING):
-            if not entity.rows:
+            if not entity.rows and key not in look.grouped:
                 # The usual case, and the one to be quick about: a message of one row.
                 rope = entry[3]
                 if rope is None and not entity.stated and entity.value is None:
                     continue
-                messages.append(_new(Shown, (key, entry, (_new(Row, (entry[1], entry[2], rope, None, -1)),), 0)))
+                messages.append(_new(Shown, (key, entry, (_new(Row, (entry[1], entry[2], rope)),), 0, ())))
                 last[lane] = last_text[lane] = number
                 continue
             ordinal = counts.get(key, 0)
             counts[key] = ordinal + 1
             if ordinal not in look.visible(key):
                 continue
-            row = look.rows(key)[ordinal]
+            row, calls = look.rows(key)[ordinal], look.calls(key, ordinal)
             before = (last_text if kind == TEXT else last).get(lane, -1)
             shown = messages[before] if before >= 0 else None
-            # Where a row of it holds calls the last one does: behind calls only more of them join.
-            if shown is not None and shown.key == key and not (row.rope and shown.rows[-1].calls):
-                if isinstance(shown.rows, list):
-                    shown.rows.append(row)
-                else:
-                    messages[before] = shown._replace(rows=[*shown.rows, row])
+            # Behind calls only more of them join.
+            if shown is not None and shown.key == key and not (row.rope and shown.calls):
+                if not isinstance(shown.rows, list):
+                    # Lists of its own, so that a message of many rows is not copied for each of them.
+                    shown = messages[before] = shown._replace(rows=[*shown.rows], calls=[*shown.calls])
+                _extend(shown.rows, (row,))
+                _extend(shown.calls, calls)
                 number = before
             else:
-                messages.append(Shown(key, entry, (row,), ordinal))
+                messages.append(Shown(key, entry, (row,), ordinal, calls))
             last[lane] = last_text[lane] = number
             continue
-        messages.append(_new(Shown, (key, entry, (), 0)))
+        messages.append(_new(Shown, (key, entry, (), 0, ())))
         last[lane] = number
         call = entries.get((CALL, key[2])) if kind == RESULT else None
         if call is None or call.entity.place is None or call.entity.owner != lane:
             # A result of the lane's own call moves behind it, so it never stands between two texts.
             last_text[lane] = number
     return messages
+
+
+def _extend(some: Any, more: Iterable[Any]) -> None:
+    some.extend(more)
 
 
 def names(look: Conversed, keys: Iterable[Key]) -> tuple[dict[Key, str], set[str]]:
@@ -240,5 +273,5 @@ def streamed_names(look: Conversed, order: Iterable[Shown]) -> list[str]:
     shown, taken = names(look, ())
     return [
         shown[key] if not ordinal or ordinal == look.head(key) else free(f"{shown[key]}#{ordinal}", taken)
-        for key, _, _, ordinal in order
+        for key, _, _, ordinal, _ in order
     ]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from reducer._frozen import freeze, same, thaw
-from reducer._order import Conversed, merged_order, names, streamed_names, streamed_order
+from reducer._order import Conversed, merged_order, names, occurrences, streamed_names, streamed_order
 from reducer._state import ACTIVITY, RESULT, TEXT, Anomaly, Entry, Key, Row, Run, State
 from reducer._text import text
 
@@ -102,7 +102,7 @@ def project(state: State, layout: Layout = Layout.STREAMED) -> Snapshot:
         origins=origins,
         state=thaw(session.shared),
         interrupts=[thaw(interrupt) for interrupt in session.interrupts],
-        runs=[_run(run) for run in session.runs],
+        runs=_runs(state),
         pending_tool_calls=_pending(look),
         usage=_usage(session.runs),
         anomalies=list(session.anomalies.first),
@@ -117,13 +117,12 @@ Made = tuple[dict[str, Any], "str | None", tuple[int, int]]
 def _streamed(look: Conversed) -> Iterable[Made]:
     order = streamed_order(look)
     entries = look.entries
-    for (key, entry, rows, ordinal), name in zip(order, streamed_names(look, order), strict=True):
+    for (key, entry, rows, ordinal, calls), name in zip(order, streamed_names(look, order), strict=True):
         entity, first, last, _ = entry
         if not rows:
             yield _whole(name, key, entry), entity.owner, (first, last)
             continue
         content = text(*[row[2] for row in rows])
-        calls = [call for row in rows if row[3] is not None for call in row[3]]
         heads = not ordinal or ordinal == look.head(key)
         message: dict[str, Any] = {"id": name, "role": entity.role}
         if entity.name is not None:
@@ -192,11 +191,9 @@ def _homes(look: Conversed) -> dict[Key, list[Key]]:
     """Return the calls of each MERGED message, in the order in which they opened."""
     homes: dict[Key, list[Key]] = {}
     for key in dict.fromkeys(look.timeline):
-        if key[0] == TEXT:
-            for row in look.rows(key):
-                for call in row.calls or ():
-                    home = look.entries[call].entity.home
-                    homes.setdefault(key if key[1] == home else (TEXT, home), []).append(call)
+        for calls in look.grouped.get(key, {}).values():
+            for call in calls:
+                homes.setdefault(look.home(look.entries[call]), []).append(call)
     for calls in homes.values():
         calls.sort(key=lambda call: look.entries[call].first)
     return homes
@@ -245,6 +242,13 @@ def _described(made: dict[str, Any], entity: Any) -> None:
         made["metadata"] = thaw(entity.metadata)
 
 
+def _runs(state: State) -> list[dict[str, Any]]:
+    session, runs = state.session, list(state.session.runs)
+    if runs and runs[-1].status == "running":
+        runs[-1] = runs[-1]._replace(last=state.position - 1, subagents=session.scope.subagents)
+    return [_run(run) for run in runs]
+
+
 def _run(run: Run) -> dict[str, Any]:
     told: dict[str, Any] = {"runId": run.run_id, "threadId": run.thread_id, "status": run.status}
     told["span"] = [run.first, run.last]
@@ -272,16 +276,24 @@ def _run(run: Run) -> dict[str, Any]:
 
 def _pending(look: Conversed) -> list[str]:
     """Return the ids of the calls that have no result, in the order of the timeline."""
-    calls = [
-        look.entries[call]
-        for key in dict.fromkeys(look.timeline)
-        if key[0] == TEXT and look.entries[key].entity.rows
-        for row in look.rows(key)
-        for call in row.calls or ()
-    ]
-    calls = [entry for entry in calls if not entry.entity.answered]
-    calls.sort(key=lambda entry: entry.first)
-    return list(dict.fromkeys(entry.entity.id for entry in calls))
+    calls: list[Entry] = []
+    results: dict[str, int] = {}
+    opened: dict[str, int] = {}
+    for key, ordinal in occurrences(look.timeline):
+        if key[0] == RESULT:
+            results.setdefault(key[2], look.entries[key].first)
+        elif key[0] == TEXT:
+            for call in look.calls(key, ordinal):
+                entry = look.entries[call]
+                calls.append(entry)
+                opened[call[1]] = min(entry.first, opened.get(call[1], entry.first))
+    waiting: dict[str, int] = {}
+    for entity, first, _, _ in calls:
+        # A result that came before the first call of its id is that call's.
+        early = first == opened[entity.id] and results.get(entity.id, first) < first
+        if not entity.answered and not early:
+            waiting.setdefault(entity.id, first)
+    return sorted(waiting, key=waiting.__getitem__)
 
 
 def _usage(runs: Iterable[Run]) -> list[dict[str, Any]]:

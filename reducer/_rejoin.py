@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reducer._cases._entities import find
 from reducer._cases._mark import mark
 from reducer._frozen import thaw
 from reducer._objects import Replayed, event_object
@@ -18,7 +19,7 @@ from reducer._project import held
 from reducer._replay import Wire, finished, messages_snapshot, started
 from reducer._run import current
 from reducer._slots import CONTENT, START, about, in_order, reopening
-from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, Run, State, at_rest
+from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, Run, Scope, State, opened
 from reducer._text import text
 
 
@@ -33,7 +34,6 @@ def rejoin(state: State) -> list[Replayed]:
     STREAMED shows after it each message that was there in one piece. Of earlier runs nothing is told but what they
     left. A thread that `seed` was given no id for is told under an empty one.
     """
-    state = at_rest(state)
     run = current(state)
     told = _going_on(state, run) if run is not None else _over(state)
     return [event_object(event) for event in told]
@@ -117,7 +117,7 @@ def _opening(state: State, run: Run | None) -> Wire:
 
 def _going_on(state: State, run: Run) -> Iterator[Wire]:
     """Tell a run that goes on."""
-    live = dict(sorted(state.live.items(), key=lambda item: (item[1].first, item[0])))
+    live = dict(sorted(opened(state).items(), key=lambda item: (item[1].first, item[0])))
     streams = in_order(state.conversation.streams)
     chunked = {stream.key for _, stream in streams}
     dropped = {key: entry for key, entry in live.items() if _is_dropped(key, entry)}
@@ -125,11 +125,11 @@ def _going_on(state: State, run: Run) -> Iterator[Wire]:
     yield from _interrupted(state, [])
     yield _opening(state, run)
     yield {"type": "STATE_SNAPSHOT", "snapshot": thaw(state.session.shared)}
-    yield from _subagents(run)
+    yield from _subagents(state.session.scope)
     for key, entry in dropped.items():
         yield _start(key, entry.entity)
     yield messages_snapshot(_without_arguments(_messages(state), live), mark(state))
-    yield from _phases(run, state)
+    yield from _phases(state)
     for key, entry in {**dropped, **explicit}.items():
         yield from _opened(key, entry, again=key in explicit)
     yield from _unclaimed(state)
@@ -141,8 +141,8 @@ def _going_on(state: State, run: Run) -> Iterator[Wire]:
         yield reopening(lane, stream, name, {"delta": arguments} if arguments else {})
 
 
-def _subagents(run: Run) -> Iterator[Wire]:
-    subagents = sorted(run.subagents.values(), key=lambda sub: sub.first)
+def _subagents(scope: Scope) -> Iterator[Wire]:
+    subagents = sorted(scope.subagents.values(), key=lambda sub: sub.first)
     for sub in subagents:
         yield {"type": "SUBAGENT_STARTED", "subagentRunId": sub.id, "name": sub.name, **thaw(sub.started)}
     for sub in subagents:
@@ -151,13 +151,14 @@ def _subagents(run: Run) -> Iterator[Wire]:
             yield {"type": kind, "subagentRunId": sub.id, **thaw(sub.ended)}
 
 
-def _phases(run: Run, state: State) -> Iterator[Wire]:
+def _phases(state: State) -> Iterator[Wire]:
     """Open steps and reasoning spans."""
-    for (owner, name), _ in sorted(run.steps.items(), key=lambda step: step[1]):
+    scope = state.session.scope
+    for (owner, name), _ in sorted(scope.steps.items(), key=lambda step: step[1]):
         yield {"type": "STEP_STARTED", "stepName": name, **_tag(owner)}
-    for name, owner in sorted(run.spans.items(), key=lambda span: span[0]):
+    for name, owner in sorted(scope.spans.items(), key=lambda span: span[0]):
         key: Key = (REASONING, name)
-        message = state.live.get(key) or state.conversation.index.get(key)
+        message = find(state, key)
         # The snapshot has said whose the messages are, so only a tag that agrees may be repeated.
         agreed = message is None or message.entity.owner == owner
         yield {"type": "REASONING_START", "messageId": name, **_tag(owner if agreed else None)}

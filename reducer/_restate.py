@@ -15,14 +15,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from reducer._cases._entities import TOP
 from reducer._cases._mark import MOST_ROWS, is_current, is_shell, mark
 from reducer._fold import fold_all
 from reducer._order import Conversed, merged_order, streamed_order
 from reducer._project import Layout, held, project
 from reducer._run import current
 from reducer._slots import Kept, Part
-from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State
+from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, RESULT, TEXT, Entry, Key, Owner, State
 from reducer._text import text
 
 STARTED, SNAPSHOT = "RUN_STARTED", "MESSAGES_SNAPSHOT"
@@ -97,8 +96,8 @@ def _calls(state: State, look: Conversed, key: Key) -> tuple[Key, ...] | None:
     if key[0] in (RESULT, ACTIVITY):
         return ()
     rows = look.rows(key)
-    calls = tuple(call for row in rows for call in row.calls or ())
-    if len(key) > 2 or key in state.live or len(rows) > MOST_ROWS or _joinable(state, entry, rows):
+    calls = tuple(call for ordinal in range(len(rows)) for call in look.calls(key, ordinal))
+    if len(key) > 2 or key in state.live or len(rows) > MOST_ROWS or _joinable(state, key, entry):
         return None
     if calls and is_current(state, entry):
         return None
@@ -110,10 +109,9 @@ def _is_plain(state: State, entry: Entry, call: Key, holder: Key) -> bool:
     return len(call) == 2 and call not in state.live and entry.entity.home == holder[1] and entry.entity.echo is None
 
 
-def _joinable(state: State, entry: Entry, rows: tuple[Row, ...]) -> bool:
+def _joinable(state: State, key: Key, entry: Entry) -> bool:
     """Say whether a call may still join the calls of a message."""
-    lane = state.conversation.lanes.get(entry.entity.owner) or TOP
-    return bool(entry.entity.group >= 0 and rows[entry.entity.group].since > lane.group)
+    return key in state.conversation.lanes.get(entry.entity.owner, state.conversation.base).groups
 
 
 def _agreed(keys: list[Key], merged: list[Key], streamed: list[Key]) -> list[Key]:
@@ -131,11 +129,13 @@ def _agreed(keys: list[Key], merged: list[Key], streamed: list[Key]) -> list[Key
 def _essence(state: State) -> tuple[Any, ...]:
     """Return all of a state that shows, or that a later event asks about, without positions."""
     look, shown = Conversed(state), project(state)
-    conversation, runs, count = state.conversation, state.session.runs, len(state.session.runs)
+    conversation, runs, scope = state.conversation, state.session.runs, state.session.scope
+    count = len(runs)
     known = {key: entry.entity.tag for key, entry in look.entries.items() if getattr(entry.entity, "run", -1) == count}
     return (
         (shown.messages, project(state, Layout.MERGED).messages, shown.state, shown.interrupts),
-        [(run._replace(first=0, last=0, steps={}, subagents={}), {*run.steps}, {*run.subagents}) for run in runs],
+        [(run._replace(first=0, last=0, subagents={}), {*run.subagents}) for run in runs],
+        ({*scope.steps}, scope.spans, {*scope.subagents}, scope.thinking) if current(state) is not None else None,
         [key for key in dict.fromkeys(look.timeline) if key[0] != RESULT],
         _facts(state, look),
         {owner: lane.latest for owner, lane in conversation.lanes.items() if lane.latest is not None},
@@ -151,15 +151,15 @@ def _facts(state: State, look: Conversed) -> dict[Key, list[Any]]:
         kind, entity = key[0], entry.entity
         if kind == CALL:
             holder = entity.place and entity.place[0]
-            call = entity._replace(run=0, tag=None, place=holder)
+            call = entity._replace(run=0, tag=None, place=holder, rank=0)
             facts.setdefault(key[:2], []).append((call, text(entry.rope)))
         elif kind in (TEXT, REASONING):
             rows = look.rows(key)
-            message = entity._replace(run=0, tag=None, rows=None, group=-1, stated=is_shell(entry))
-            facts[key] = [message, len(rows), is_current(state, entry), _joinable(state, entry, rows)]
+            message = entity._replace(run=0, tag=None, rows=None, stated=is_shell(entry))
+            facts[key] = [message, len(rows), is_current(state, entry), _joinable(state, key, entry)]
     for one in streamed_order(look):
         if one.key[0] in (TEXT, REASONING):
-            told = [text(*(row.rope for row in one.rows)), [call[:2] for row in one.rows for call in row.calls or ()]]
+            told = [text(*(row.rope for row in one.rows)), [call[:2] for call in one.calls]]
             # Which of its rows the first message shows is nothing that an id is made of.
             facts[one.key] += [told if len(facts[one.key]) == 4 else [one.ordinal, *told]]
     return facts

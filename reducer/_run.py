@@ -1,4 +1,4 @@
-"""The run that events belong to: what cases ask about it, and how they change it."""
+"""The run that events belong to and what is in its scope: what cases ask about it, and how they change it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from reducer._state import Run, State
 
 def current(state: State) -> Run | None:
     """Return the run that is active, if one is."""
-    runs = state.session.runs
-    return runs[-1] if runs and runs[-1].status == "running" else None
+    session = state.session
+    return session.runs[-1] if session.active else None
 
 
 def amend(state: State, **fields: Any) -> State:
     """Return the state with fields of its last run changed."""
     runs = state.session.runs
-    run = runs[-1]._replace(last=state.position, **fields)
+    run = runs[-1]._replace(**fields)
     return with_session(state, runs=runs.set(len(runs) - 1, run))
+
+
+def scoped(state: State, **fields: Any) -> State:
+    """Return the state with fields of its scope changed."""
+    return with_session(state, scope=state.session.scope._replace(**fields))
 
 
 def with_session(state: State, **fields: Any) -> State:
     """Return the state with fields of its session changed."""
-    return State(state.position, state.live, state.conversation, state.session._replace(**fields))
+    return state._replace(session=state.session._replace(**fields))

@@ -1,8 +1,8 @@
 """The state: one immutable record, and the records of its concerns.
 
-Hot and cold are kept apart. What a delta changes lies at the top: the position and `live`, the open entities with
-the text of their current rows. What openings and ends change is the conversation; runs, shared state and anomalies
-are the session. So a delta makes one small tuple, one copy of a small dict and one record of four fields.
+Hot and cold are kept apart. What a delta changes lies at the top: the position and `ropes`, the texts that are being
+written. What openings and ends change is `live`, the open entities, and the conversation; runs, shared state and
+anomalies are the session. So a delta makes a node of a rope, a short tuple of ropes and one record of five fields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import attrs
 from pyrsistent import PVector, pvector
 
 from reducer._frozen import Frozen, Object, same
-from reducer._index import Index, assoc
+from reducer._index import Index
 from reducer._interrupts import Interrupts
 from reducer._rules import RULES
 from reducer._text import Rope, same_text
@@ -29,21 +29,19 @@ Owner: TypeAlias = "str | None"
 
 
 class Row(NamedTuple):
-    """A stretch of a message that is not current any more, or that holds calls.
+    """A stretch of a message that is not current any more.
 
-    `first` and `last` are the positions of its first and last event, `since` that of the call that made it a group.
+    `first` and `last` are the positions of its first and last event. Which calls it holds the calls say.
     """
 
     first: int
     last: int
     rope: Rope = None
-    calls: PVector[Key] | None = None
-    since: int = -1
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Row):
             return NotImplemented
-        return (*self[:2], *self[3:]) == (*other[:2], *other[3:]) and same_text(self[2], other[2])
+        return self[:2] == other[:2] and same_text(self[2], other[2])
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -57,8 +55,7 @@ class Message(NamedTuple):
 
     `owner` is whose it is, `tag` what continuations in the run number `run` have to agree with. `started` says that its
     text has opened (a call alone may have created it), `spoken` that it has a content of its own, be it empty,
-    `stated` that a snapshot, an input or a stored thread brought it. `parts` is a content of parts, `group` the ordinal
-    of the row that holds its latest calls.
+    `stated` that a snapshot, an input or a stored thread brought it. `parts` is a content of parts.
     """
 
     kind: str
@@ -76,15 +73,14 @@ class Message(NamedTuple):
     value_type: str | None = None
     parts: PVector[Any] | None = None
     rows: PVector[Row] = pvector()
-    group: int = -1
 
 
 class Call(NamedTuple):
     """A tool call.
 
     `home` is the message that holds it for the specification's consumer, `place` the message and the ordinal of the row
-    that shows it (`None`: arguments came, but no start yet). `echo` counts the characters of stated arguments that the
-    stream has repeated so far, `None` where it repeats nothing.
+    that shows it (`None`: arguments came, but no start yet), where `rank` orders the calls that one event brought.
+    `echo` counts the characters of stated arguments that the stream has repeated so far; `None`: it repeats nothing.
     """
 
     id: str
@@ -94,6 +90,7 @@ class Call(NamedTuple):
     tag: Owner
     run: int = 0
     place: tuple[Key, int] | None = None
+    rank: int = 0
     answered: bool = False
     stated: bool = False
     echo: int | None = None
@@ -159,12 +156,13 @@ class Entry(NamedTuple):
 class Lane(NamedTuple):
     """Where one owner's rows were cut last: a row that opened before the cut of its kind is not current.
 
-    `latest` is the message whose row is the lane's latest tool-call group, while that is current.
+    `groups` are the lane's current tool-call groups: for each message the ordinal of its row. `latest` is the message
+    of the latest one.
     """
 
     text: int = -1
     reasoning: int = -1
-    group: int = -1
+    groups: Mapping[Key, int] = {}
     latest: Key | None = None
 
 
@@ -201,18 +199,22 @@ class Settled:
 class Conversation(NamedTuple):
     """`timeline` has one key per row in opening order, `index` every entity that is not open, `lanes` the cuts.
 
+    `ids` has for each message id the first message of each kind that stands under it, by kind.
     `streams` are the open chunk streams, `None` where there are none, `unclaimed` the encrypted values that came before
     their entity, `settled` what a messages snapshot left, `opened` the position of the last opening that cut anything.
+    `base` is the lane of an owner who has opened nothing since the last run boundary, which cuts all rows and groups.
     """
 
     timeline: PVector[Key] = pvector()
     # `index` hides a method of tuples that nobody calls on a record.
     index: Index[Key, Entry] = Index()  # type: ignore[assignment]
+    ids: Index[str, tuple[Key, ...]] = Index()
     lanes: Mapping[Owner, Lane] = {}
     streams: Streams | None = None
     unclaimed: Mapping[Key, tuple[str, str | None]] = {}
     settled: Settled | None = None
     opened: int = -1
+    base: Lane = Lane()
 
 
 @attrs.frozen
@@ -231,10 +233,8 @@ class Subagent:
 class Run(NamedTuple):
     """One run. `status` is running, finished, interrupted, cancelled, error or truncated.
 
-    `steps` are open steps by owner and name, `spans` open reasoning spans with their owners, `subagents` every
-    invocation this run announced, `thinking` the ids given to open THINKING_* material. `owners` says, by kind and id,
-    whose something is in this run where no entity does: a span, what the echoed input restated, what a snapshot
-    dropped. `echoed` says that RUN_STARTED told the input.
+    `first` and `last` are the positions of its first and last event; while it is running `last` says nothing. `echoed`
+    says that RUN_STARTED told the input, `subagents` are the invocations that it announced, once it is over.
     """
 
     run_id: str | None
@@ -250,11 +250,7 @@ class Run(NamedTuple):
     code: str | None = None
     usage: PVector[Any] = pvector()
     echoed: bool = False
-    steps: Mapping[tuple[Owner, str], int] = {}
-    spans: Mapping[str, Owner] = {}
     subagents: Mapping[str, Subagent] = {}
-    thinking: Mapping[str, str] = {}
-    owners: Mapping[Key, Owner] = {}
 
     def __eq__(self, other: object) -> bool:
         # JSON compares by type, and to any depth.
@@ -267,6 +263,22 @@ class Run(NamedTuple):
 
     def __hash__(self) -> int:
         return hash(self.run_id)
+
+
+class Scope(NamedTuple):
+    """What lasts until the next run boundary at most.
+
+    `steps` are open steps by owner and name, `spans` open reasoning spans with their owners, `subagents` every
+    invocation that was announced, `thinking` the ids given to open THINKING_* material. `owners` says, by kind and id,
+    whose something is where neither an entity nor an open span does: a span that held no message, what the echoed
+    input restated, what a snapshot dropped.
+    """
+
+    steps: Mapping[tuple[Owner, str], int] = {}
+    spans: Mapping[str, Owner] = {}
+    subagents: Mapping[str, Subagent] = {}
+    thinking: Mapping[str, str] = {}
+    owners: Mapping[Key, Owner] = {}
 
 
 @attrs.frozen
@@ -310,9 +322,10 @@ class Anomalies:
 
 
 class Session(NamedTuple):
-    """What is not conversation: the shared state, the runs, the open interrupts in order, the anomalies.
+    """What is not conversation: the shared state, the runs, the open interrupts in order, the anomalies, the scope.
 
-    `begun` says that an event the protocol knows has arrived, which is when the first-event rule is judged.
+    `begun` says that an event the protocol knows has arrived, which is when the first-event rule is judged; `active` is
+    the number of the run that goes on, the first being 1, and 0 where none does.
     """
 
     shared: Frozen = Object({})
@@ -321,6 +334,8 @@ class Session(NamedTuple):
     anomalies: Anomalies = Anomalies()
     thread_id: str | None = None
     begun: bool = False
+    scope: Scope = Scope()
+    active: int = 0
 
     def __eq__(self, other: object) -> bool:
         # JSON compares by type, and to any depth.
@@ -333,16 +348,17 @@ class Session(NamedTuple):
         return hash(self.thread_id)
 
 
-Pen = tuple[str, str, Any, int, Rope]
-"""Where the last event wrote: id, kind, entity, first position and rope of the current row of an open entity.
+Open: TypeAlias = "tuple[Any, int, int, int, bool]"
+"""An open entity: itself, its row's first position, the last one but for deltas, the place of its text, if it is quiet.
 
-A stream is mostly deltas for the entity that the last delta was for. They change the pen and nothing else; `live` has
-an older copy, and any other event puts the pen's row back there first (`at_rest`). The row's last position is that of
-the last event.
+Quiet is an entity for which content does nothing but append: it opened within a run, what is written has to repeat
+nothing, and a message has a row and has spoken. A plain tuple, since it is taken apart on every delta.
 """
 
-NO_PEN: Pen = ("", "", None, -1, None)
-"""No such place: the last event was none for an open row."""
+Ropes: TypeAlias = "tuple[Any, ...] | PVector[Any]"
+"""The text that each open entity writes, by place; `HOLE` where a place is free."""
+
+HOLE: tuple[()] = ()
 
 
 class State(NamedTuple):
@@ -353,13 +369,16 @@ class State(NamedTuple):
     """
 
     position: int = 0
-    live: Mapping[Key, Entry] = {}
+    live: Mapping[Key, Open] = {}
+    ropes: Ropes = ()
     conversation: Conversation = Conversation()
     session: Session = Session()
-    pen: Pen = NO_PEN
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and tuple.__eq__(at_rest(self), at_rest(other))
+        if not isinstance(other, State) or self[0] != other[0] or self[3:] != other[3:]:
+            return False
+        # Where a text lies among the others says nothing.
+        return opened(self) == opened(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -374,14 +393,22 @@ class State(NamedTuple):
         return f"<State after {self.position} events: {status}, {rows} rows, {still} open>"
 
 
-def at_rest(state: State) -> State:
-    """Return the state with its pen's row where all others are."""
-    position, live, conversation, session, pen = state
-    if not pen[1]:
-        return state
-    name, kind, entity, first, rope = pen
-    live = assoc(live, (kind, name), Entry(entity, first, position - 1, rope))
-    return State(position, live, conversation, session)
+def held(state: State, key: Key) -> Entry | None:
+    """Return the open entity under `key`, with what it has written, or `None`."""
+    one = state.live.get(key)
+    return None if one is None else entry_of(one, state.ropes)
+
+
+def opened(state: State) -> dict[Key, Entry]:
+    """Return all open entities, with what they have written, as a fresh dict."""
+    return {key: entry_of(one, state.ropes) for key, one in state.live.items()}
+
+
+def entry_of(one: Open, ropes: Ropes) -> Entry:
+    """Return an open entity with what it has written."""
+    entity, first, last, place, _ = one
+    rope = ropes[place]
+    return Entry(entity, first, last if rope is None or rope[3] < last else rope[3], rope)
 
 
 EMPTY = State()

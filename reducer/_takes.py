@@ -12,7 +12,6 @@ from reducer._cases._entities import find, unused
 from reducer._cases.reasoning import target
 from reducer._cases.retired import MESSAGE, SPAN
 from reducer._event import EVENT_CLASSES, make
-from reducer._run import current
 from reducer._slots import CHUNK, CONTENT, END, START, STEMS, Kept, Piece, Shared, Track, Whole
 from reducer._state import ACTIVITY, CALL, REASONING, RESULT, Entry, Key, State
 
@@ -99,8 +98,7 @@ def thought(verb: str) -> Take:
     kind = f"{STEMS[REASONING]}_{verb}"
 
     def take(log: Log, original: Any, event: Any, before: State, after: State) -> None:  # noqa: ARG001
-        known = current(before if verb == END else after)
-        name = known.thinking.get(MESSAGE) if known is not None else None
+        name = (before if verb == END else after).session.scope.thinking.get(MESSAGE)
         if name is None:
             name = unused(before, REASONING, f"thinking-{before.position}")
         values = {field: value for field, value in event.__dict__.items() if field not in ("type", "notes")}
@@ -115,8 +113,7 @@ def bracketed(log: Log, original: Any, event: Any, before: State, after: State) 
     kind, name = event.type, getattr(event, "message_id", None)
     if name is None:
         starts = kind == "THINKING_START"
-        run = current(after if starts else before)
-        name = run.thinking.get(SPAN) if run is not None else None
+        name = (after if starts else before).session.scope.thinking.get(SPAN)
         kind = "REASONING_START" if starts else "REASONING_END"
         if name is None:
             return

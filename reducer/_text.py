@@ -1,33 +1,33 @@
 """Streamed text as a rope, so that neither a long message nor a look at it is dear.
 
-A rope is `None` (no text) or a node `(piece, the rope before it, how many single deltas end it)`, as immutable as the
-tuples it is made of. Up to `SPAN` deltas lie side by side; then they are packed into one piece, and packed pieces merge
-with those before them that are no longer, like the carries of a binary counter. So a text of n deltas is a few dozen
-pieces at most, each character is copied log n times, and every earlier rope stays as it was. A list that grows would
-be faster but would change behind the states that share it; `content + delta` is quadratic.
+A rope is `None` (no text) or a node `(piece, the rope before it, how many single deltas end it, the position of the
+last delta)`, as immutable as the tuples it is made of. Up to `SPAN` deltas lie side by side; then they are packed into
+one piece, and packed pieces merge with those before them that are no longer, like the carries of a binary counter. So a
+text of n deltas is a few dozen pieces at most, each character is copied log n times, and every earlier rope stays as it
+was. A list that grows would be faster but would change behind the states that share it; `content + delta` is quadratic.
 """
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-Rope: TypeAlias = "tuple[str, Any, int] | None"
-"""The last piece, the rope before it, the number of unpacked deltas at the end."""
+Rope: TypeAlias = "tuple[str, Any, int, int] | None"
+"""The last piece, the rope before it, the number of unpacked deltas at the end, the last delta's position."""
 
 SPAN = 15
 
 
-def append(rope: Rope, delta: str) -> Rope:
-    """Return `rope` with `delta` behind it; an empty delta gives the same rope."""
+def append(rope: Rope, delta: str, position: int) -> Rope:
+    """Return `rope` with `delta`, of the event at `position`, behind it; an empty delta gives the same rope."""
     if not delta:
         return rope
     if rope is None:
-        return (delta, None, 1)
+        return (delta, None, 1, position)
     loose = rope[2]
-    return (delta, rope, loose + 1) if loose < SPAN else pack(rope, delta)
+    return (delta, rope, loose + 1, position) if loose < SPAN else pack(rope, delta, position)
 
 
-def pack(rope: Rope, delta: str) -> Rope:
+def pack(rope: Rope, delta: str, position: int) -> Rope:
     """Return `rope` with `delta` behind it, the deltas at its end made one piece."""
     loose = [delta]
     while rope is not None and rope[2]:
@@ -38,7 +38,7 @@ def pack(rope: Rope, delta: str) -> Rope:
     while rope is not None and len(rope[0]) <= len(piece):
         piece = rope[0] + piece
         rope = rope[1]
-    return (piece, rope, 0)
+    return (piece, rope, 0, position)
 
 
 def pieces(rope: Rope) -> list[str]:

@@ -6,15 +6,19 @@ advances it when the whole event is folded.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 from reducer._frozen import Object, freeze
-from reducer._index import assoc, dissoc
+from reducer._index import (
+    Index,
+    assoc,
+    dissoc,
+)
+from reducer._live import with_open, without
 from reducer._state import (
-    ACTIVITY,
     CALL,
     REASONING,
-    RESULT,
     TEXT,
     Anomaly,
     Conversation,
@@ -24,11 +28,14 @@ from reducer._state import (
     Message,
     Owner,
     Row,
+    Scope,
     State,
+    held,
+    opened,
 )
 from reducer._text import append
 
-TOP = Lane()
+Ids: TypeAlias = Index[str, tuple[Key, ...]]
 
 
 def flag(state: State, event: Any, code: str, detail: str = "") -> State:
@@ -36,12 +43,12 @@ def flag(state: State, event: Any, code: str, detail: str = "") -> State:
     kind = event.type
     anomaly = Anomaly(code, state.position, getattr(kind, "value", kind), detail)
     session = state.session._replace(anomalies=state.session.anomalies.adding(anomaly))
-    return State(state.position, state.live, state.conversation, session)
+    return state._replace(session=session)
 
 
 def find(state: State, key: Key) -> Entry | None:
     """Return the entity under `key`, open or not."""
-    entry = state.live.get(key)
+    entry = held(state, key)
     return state.conversation.index.get(key) if entry is None else entry
 
 
@@ -52,19 +59,21 @@ def unused(state: State, kind: str, name: str) -> str:
     return name
 
 
-def store(state: State, key: Key, entry: Entry, *, is_open: bool, conversation: Conversation | None = None) -> State:
+def store(state: State, key: Key, entry: Entry, *, is_open: bool) -> State:
     """Put `entry` among the open entities or among the others."""
-    conversation = conversation or state.conversation
-    live = state.live
-    if is_open:
-        # An entity stands in one place only, so that equal histories make equal states.
-        if key not in live and conversation.index.get(key) is not None:
-            conversation = conversation._replace(index=conversation.index.put(key, None))
-        live = assoc(live, key, entry)
-    else:
-        conversation = conversation._replace(index=conversation.index.put(key, entry))
-        live = dissoc(live, key)
-    return State(state.position, live, conversation, state.session)
+    index = state.conversation.index
+    if not is_open:
+        return indexed(without(state, key), key, entry)
+    # An entity stands in one place only, so that equal histories make equal states.
+    if key not in state.live and index.get(key) is not None:
+        state = indexed(state, key, None)
+    return with_open(state, key, entry)
+
+
+def indexed(state: State, key: Key, entry: Entry | None) -> State:
+    """Put `entry` among the entities that are not open; `None` takes it from them."""
+    index = state.conversation.index.put(key, entry)
+    return state._replace(conversation=state.conversation._replace(index=index))
 
 
 def update(state: State, key: Key, entry: Entry) -> State:
@@ -83,15 +92,22 @@ def merged(metadata: Object | None, more: Any) -> Object | None:
 
 
 def on_record(state: State, key: Key, entity: Any) -> tuple[Owner] | None:
-    """Return whose `entity` is in this run, `None` where nothing has said so yet: ownership is tracked run by run.
+    """Return whose `entity` is in this run, `None` where nothing has said so yet: ownership is tracked run by run."""
+    if in_run(state, key, entity):
+        return (entity.tag,)
+    scope = state.session.scope
+    if key[0] == REASONING and key[1] in scope.spans:
+        return (scope.spans[key[1]],)
+    name = key[:2]
+    return (scope.owners[name],) if name in scope.owners else None
+
+
+def in_run(state: State, key: Key, entity: Any) -> bool:
+    """Say whether an event of this run has said whose `entity` is.
 
     A message that only a call has named is nobody's before its text opens.
     """
-    runs = state.session.runs
-    if entity is not None and entity.run == len(runs) and (key[0] != TEXT or entity.started):
-        return (entity.tag,)
-    name = key[:2]
-    return (runs[-1].owners[name],) if runs and name in runs[-1].owners else None
+    return entity is not None and entity.run == len(state.session.runs) and (key[0] != TEXT or entity.started)
 
 
 def check_tag(state: State, event: Any, key: Key, entity: Any) -> State:
@@ -118,22 +134,22 @@ def flag_owner(state: State, event: Any, what: str, owner: Owner) -> State:
 def cut(state: State, owner: Owner, kind: str) -> Conversation:
     """An entity of `kind` opens in the lane of `owner`: rows of other kinds there stop being current."""
     conversation, now = state.conversation, state.position
-    lane = conversation.lanes.get(owner) or TOP
+    lane = conversation.lanes.get(owner, conversation.base)
     if kind == TEXT:
-        lane = Lane(lane.text, now, now)
+        lane = Lane(lane.text, now)
     elif kind == REASONING:
-        lane = Lane(now, lane.reasoning, lane.group, lane.latest)
+        lane = Lane(now, lane.reasoning, lane.groups, lane.latest)
     elif kind == CALL:
-        lane = Lane(now, now, lane.group, lane.latest)
+        lane = Lane(now, now, lane.groups, lane.latest)
     else:
-        lane = Lane(now, now, now)
+        lane = Lane(now, now)
     return conversation._replace(lanes=assoc(conversation.lanes, owner, lane), opened=now)
 
 
 def is_cut(conversation: Conversation, message: Message, first: int) -> bool:
     """Say whether the row of `message` that began at `first` is no longer current."""
-    lane = conversation.lanes.get(message.owner)
-    return lane is not None and first < (lane.text if message.kind == TEXT else lane.reasoning)
+    lane = conversation.lanes.get(message.owner, conversation.base)
+    return first < (lane.text if message.kind == TEXT else lane.reasoning)
 
 
 def close_row(entry: Entry) -> Entry:
@@ -150,7 +166,7 @@ def open_row(state: State, key: Key, entry: Entry) -> tuple[State, Entry]:
     conversation = state.conversation
     conversation = conversation._replace(timeline=conversation.timeline.append(key))
     entry = close_row(entry)
-    state = State(state.position, state.live, conversation, state.session)
+    state = state._replace(conversation=conversation)
     return state, Entry(entry.entity, state.position, state.position)
 
 
@@ -158,18 +174,32 @@ def write(state: State, key: Key, entry: Entry, delta: str) -> State:
     """Append `delta` to the current row of an open message, or to a new one where that was cut."""
     if not isinstance(delta, str):
         raise TypeError("a delta is a string")
-    if entry.first < 0 or is_cut(state.conversation, entry.entity, entry.first):
+    if delta and (entry.first < 0 or is_cut(state.conversation, entry.entity, entry.first)):
         state, entry = open_row(state, key, entry)
     message = entry.entity if entry.entity.spoken else entry.entity._replace(spoken=True)
-    written = Entry(message, entry.first, state.position, append(entry.rope, delta))
+    written = Entry(message, entry.first, state.position, append(entry.rope, delta, state.position))
     return store(state, key, written, is_open=True)
 
 
 def holders(state: State, name: str) -> list[Key]:
-    """Return the keys of the messages, of any kind, under the message id `name`."""
-    keys: list[Key] = [key for kind in (TEXT, REASONING, ACTIVITY) if find(state, key := (kind, name))]
-    alias = state.conversation.index.get((RESULT, name))
-    return [*keys, alias.entity] if alias else keys
+    """Return the keys of the messages, the first of each kind, under the message id `name`."""
+    return list(state.conversation.ids.get(name) or ())
+
+
+def identified(ids: Ids, key: Key) -> Ids:
+    """Return `ids` with the message `key`, unless another one of its kind stands under its id already."""
+    known = ids.get(key[1]) or ()
+    if any(other[0] == key[0] for other in known):
+        return ids
+    return ids.put(key[1], tuple(sorted((*known, key))))
+
+
+def ids_of(keys: Iterable[Key]) -> Ids:
+    """Return the ids of the messages `keys`; of one kind under one id the first counts."""
+    found: dict[str, dict[str, Key]] = {}
+    for key in keys:
+        found.setdefault(key[1], {}).setdefault(key[0], key)
+    return Index.of({name: tuple(sorted(kinds.values())) for name, kinds in found.items()})
 
 
 def flag_shared(state: State, event: Any, key: Key) -> State:
@@ -187,16 +217,15 @@ def claim(state: State, kind: str, entity: Any) -> tuple[State, Any]:
     if kept is None:
         return state, entity
     conversation = conversation._replace(unclaimed=dissoc(conversation.unclaimed, (kind, entity.id)))
-    state = State(state.position, state.live, conversation, state.session)
+    state = state._replace(conversation=conversation)
     return state, entity._replace(value=kept[0], value_type=kept[1])
 
 
 def close_all(state: State) -> State:
-    """Close whatever is open, as a run boundary does."""
-    if not state.live and state.conversation.streams is None:
-        return state
-    index = state.conversation.index
-    for key, entry in state.live.items():
+    """A run boundary: whatever is open closes, all rows and groups are cut, and nothing is in scope."""
+    index, now = state.conversation.index, state.position
+    for key, entry in opened(state).items():
         index = index.put(key, entry)
-    conversation = state.conversation._replace(index=index, streams=None)
-    return State(state.position, {}, conversation, state.session)
+    base = Lane(now, now)
+    conversation = state.conversation._replace(index=index, streams=None, lanes={}, opened=now, base=base)
+    return State(now, {}, (), conversation, state.session._replace(scope=Scope()))

@@ -6,15 +6,36 @@ when a call joins it, and is cut for text; else the call joins the parent's curr
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Any
 
-from pyrsistent import pvector
-
-from reducer._cases._entities import TOP, claim, close_row, cut, find, flag, holders, is_cut, merged, store, update
+from reducer._cases._entities import (
+    claim,
+    close_row,
+    cut,
+    find,
+    flag,
+    holders,
+    indexed,
+    is_cut,
+    merged,
+    store,
+    update,
+)
 from reducer._cases._message import create
-from reducer._index import assoc, dissoc
-from reducer._state import CALL, TEXT, Call, Entry, Key, Lane, Message, Owner, Row, State
+from reducer._index import assoc
+from reducer._live import without
+from reducer._state import (
+    CALL,
+    TEXT,
+    Call,
+    Conversation,
+    Entry,
+    Key,
+    Lane,
+    Owner,
+    Row,
+    State,
+)
 
 
 def place(
@@ -28,9 +49,9 @@ def place(
     if not all(isinstance(text, str) for text in (name, tool)):
         raise TypeError("a call's id and name are strings")
     state, home, owner = _home(state, event, name, parent)
-    lane = state.conversation.lanes.get(owner) or TOP
-    before, target = state, _target(state, lane, home, parent)
-    state = State(now, state.live, cut(state, owner, CALL), state.session)
+    lane = state.conversation.lanes.get(owner, state.conversation.base)
+    before, target = state.conversation, _target(state, lane, home, parent)
+    state = state._replace(conversation=cut(state, owner, CALL))
     if shell is None:
         call = Call(name, tool, home, owner, owner, len(state.session.runs))
         state, call = claim(state, "tool-call", call)
@@ -38,22 +59,23 @@ def place(
     message = find(state, target)
     if message is None:
         state, message = create(state, event, target, role="assistant", owner=owner)
-    state, message, fresh = _join(before, state, lane, target, message, key)
+    ordinal = _row(before, lane, target, message, parent)
+    if ordinal is None:
+        state, message = _opened(state, target, message)
+        ordinal = len(message.entity.rows) - 1
+    if lane.groups.get(target) != ordinal:
+        lanes = state.conversation.lanes
+        lane = lanes[owner]._replace(groups=assoc(lane.groups, target, ordinal), latest=target)
+        state = state._replace(conversation=state.conversation._replace(lanes=assoc(lanes, owner, lane)))
     call = shell.entity._replace(
         name=tool,
         home=home,
         owner=owner,
         tag=tag,
         run=len(state.session.runs),
-        place=(target, message.entity.group),
+        place=(target, ordinal),
         metadata=merged(shell.entity.metadata, event.metadata),
     )
-    state = update(state, target, message)
-    if fresh:
-        lanes = state.conversation.lanes
-        lane = (lanes.get(owner) or TOP)._replace(latest=target)
-        conversation = state.conversation._replace(lanes=assoc(lanes, owner, lane))
-        state = State(now, state.live, conversation, state.session)
     return store(state, key, Entry(call, now, now, shell.rope), is_open=True)
 
 
@@ -62,70 +84,57 @@ def _home(state: State, event: Any, name: str, parent: str | None) -> tuple[Stat
     tag = event.subagent_run_id
     if parent is None:
         return state, name, tag
+    if not serves(state, parent):
+        return flag(state, event, "parent-not-assistant", repr(parent)), name, tag
     held = find(state, (TEXT, parent))
-    if held is None:
-        if not holders(state, parent):
-            return state, parent, tag
-    elif held.entity.role == "assistant":
-        return state, parent, held.entity.owner
-    return flag(state, event, "parent-not-assistant", repr(parent)), name, tag
+    return state, parent, tag if held is None else held.entity.owner
+
+
+def serves(state: State, parent: str) -> bool:
+    """Say whether the message `parent` may hold calls: an assistant message, or one that nothing has said a word of."""
+    held = find(state, (TEXT, parent))
+    return held.entity.role == "assistant" if held is not None else not holders(state, parent)
 
 
 def _target(state: State, lane: Lane, home: str, parent: str | None) -> Key:
     """Return the message whose row shows the call."""
     if parent is None and lane.latest is not None:
-        latest = find(state, lane.latest)
-        if latest is not None and latest.entity.group >= 0:
-            return lane.latest
+        return lane.latest
     key: Key = (TEXT, home)
     held = find(state, key)
     return key if held is None or held.entity.role == "assistant" else (TEXT, home, "assistant")
 
 
-def _join(before: State, state: State, lane: Lane, target: Key, entry: Entry, call: Key) -> tuple[State, Entry, bool]:
-    """Put the call into a row of its message; say whether that row is a group only now."""
-    now = state.position
-    message: Message = entry.entity
-    if entry.first >= 0 and not is_cut(before.conversation, message, entry.first):
-        entry = close_row(entry)
-        message = entry.entity
-        ordinal = len(message.rows) - 1
-        row = message.rows[ordinal]._replace(last=now, calls=pvector([call]), since=now)
-        return state, _with_row(entry, ordinal, row), True
-    if message.group >= 0 and message.rows[message.group].since > lane.group:
-        row = message.rows[message.group]
-        calls = row.calls if row.calls is not None else pvector()
-        return state, _with_row(entry, message.group, row._replace(last=now, calls=calls.append(call))), False
+def _row(before: Conversation, lane: Lane, target: Key, entry: Entry, parent: str | None) -> int | None:
+    """Return which row of the message `target` the call joins, as things stood `before`; `None` where it opens one."""
+    group = lane.groups.get(target)
+    # Without a parent it is the group that the call joins, whatever text its message has gone on with.
+    if group is not None and parent is None and target == lane.latest:
+        return group
+    if entry.first >= 0 and not is_cut(before, entry.entity, entry.first):
+        return len(entry.entity.rows)
+    return group
+
+
+def _opened(state: State, target: Key, entry: Entry) -> tuple[State, Entry]:
+    """Open a row of the message that holds calls alone."""
+    conversation, now = state.conversation, state.position
+    state = state._replace(conversation=conversation._replace(timeline=conversation.timeline.append(target)))
     entry = close_row(entry)
-    conversation = state.conversation._replace(timeline=state.conversation.timeline.append(target))
-    state = State(now, state.live, conversation, state.session)
-    message = entry.entity._replace(rows=entry.entity.rows.append(Row(now, now)))
-    row = Row(now, now, None, pvector([call]), now)
-    return state, _with_row(entry._replace(entity=message), len(message.rows) - 1, row), True
-
-
-def _with_row(entry: Entry, ordinal: int, row: Row) -> Entry:
-    message = entry.entity._replace(rows=entry.entity.rows.set(ordinal, row), group=ordinal)
-    return Entry(message, entry.first, row.last, entry.rope)
-
-
-def _first(state: State, key: Key) -> int:
-    entry = find(state, key)
-    assert entry is not None
-    return entry.first
+    entry = Entry(entry.entity._replace(rows=entry.entity.rows.append(Row(now, now))), -1, now)
+    return update(state, target, entry), entry
 
 
 def retire(state: State, key: Key, entry: Entry) -> State:
-    """Make way for a new call under an id that is in use: the old one goes on under a key of its own."""
-    old: Key = (*key, str(entry.first))
-    holder, ordinal = entry.entity.place
-    state = store(state, old, entry, is_open=False)
-    message = find(state, holder)
-    if message is not None:
-        row = message.entity.rows[ordinal]
-        # The calls of a row stand in the order in which they opened; those of a snapshot opened all at once.
-        place = row.calls.index(key, bisect_left(row.calls, entry.first, key=lambda call: _first(state, call)))
-        row = row._replace(calls=row.calls.set(place, old))
-        rows = message.entity.rows.set(ordinal, row)
-        state = update(state, holder, message._replace(entity=message.entity._replace(rows=rows)))
-    return State(state.position, dissoc(state.live, key), state.conversation, state.session)
+    """Make way for another call under an id that is in use: the one before goes on under a key of its own, closed."""
+    state = store(without(state, key), (*key, entry.entity.home), entry, is_open=False)
+    return indexed(state, key, None)
+
+
+def revived(state: State, key: Key, entry: Entry, home: str) -> tuple[State, Entry] | None:
+    """Give the id of `key` back to the call that had it before and that the message `home` holds, if there is one."""
+    before = find(state, (*key, home))
+    if before is None:
+        return None
+    state = indexed(retire(state, key, entry), (*key, home), None)
+    return store(state, key, before, is_open=False), before

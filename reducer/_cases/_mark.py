@@ -23,7 +23,9 @@ from pyrsistent import pvector
 
 from reducer._cases._entities import is_cut
 from reducer._index import Index
-from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Row, State
+from reducer._live import with_all
+from reducer._order import grouped
+from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Row, State, opened
 
 MARK = "agui-reducer"
 UNSTREAMED, ANSWERED, UNANSWERED = "unstreamed", "answered", "unanswered"
@@ -38,7 +40,7 @@ def mark(state: State, keys: Collection[Key] | None = None) -> dict[str, Any]:
 
     Without `keys` it is for one of all messages, which closes their rows and shows them whatever they hold.
     """
-    entries = {**state.conversation.index.to_dict(), **state.live}
+    entries = {**state.conversation.index.to_dict(), **opened(state)}
     results = {key[2] for key in entries if key[0] == RESULT and len(key) > 2}
     told = {key: entry for key, entry in entries.items() if keys is None or key in keys}
     calls = {key[1]: entry.entity for key, entry in told.items() if key[0] == CALL and len(key) == 2}
@@ -51,7 +53,9 @@ def mark(state: State, keys: Collection[Key] | None = None) -> dict[str, Any]:
     }
     if keys is not None:
         counts = {name: count_rows(entry) for name, entry in sorted(messages.items())}
-        found[SHELLS] = sorted(name for name, entry in messages.items() if is_shell(entry))
+        holders = {entry.entity.place[0] for key, entry in entries.items() if key[0] == CALL and entry.entity.place}
+        shown = {key[1] for key in holders if len(key) == 2}
+        found[SHELLS] = sorted(name for name, entry in messages.items() if name not in shown and is_shell(entry))
         found[CURRENT] = sorted(name for name, entry in messages.items() if is_current(state, entry))
         found[ROWS] = {name: count for name, count in counts.items() if count > 1}
     return {MARK: {name: ids for name, ids in found.items() if ids}}
@@ -63,9 +67,8 @@ def is_current(state: State, entry: Entry) -> bool:
 
 
 def is_shell(entry: Entry) -> bool:
-    """Say whether a message has nothing to show and no snapshot has stated it."""
-    rows = entry.entity.rows
-    return not (entry.entity.stated or entry.rope or any(row.rope or row.calls for row in rows))
+    """Say whether a message has no text to show and no snapshot has stated it."""
+    return not (entry.entity.stated or entry.rope or any(row.rope for row in entry.entity.rows))
 
 
 def count_rows(entry: Entry) -> int:
@@ -85,12 +88,13 @@ def marked(state: State, metadata: Any) -> State:
         if key[0] == CALL and entry.entity.place is not None:
             return _known_call(entry, ids)
         if key[0] in (TEXT, REASONING) and entry.entity.stated:
-            return _known_message(entry, ids, counts.get(key[1], 1))
+            return _known_message(entry, ids, counts.get(key[1], 1), has_calls=key in holders)
         return entry
 
+    holders = grouped({**state.conversation.index.to_dict(), **opened(state)})
     conversation = state.conversation
     index = Index.of({key: known(key, entry) for key, entry in conversation.index.to_dict().items()})
-    live = {key: known(key, entry) for key, entry in state.live.items()}
+    live = {key: known(key, entry) for key, entry in opened(state).items()}
     entries = {**index.to_dict(), **live}
     # An entity stands in the timeline once for each of its rows.
     timeline = pvector(
@@ -100,7 +104,7 @@ def marked(state: State, metadata: Any) -> State:
     )
     settled = conversation.settled and attrs.evolve(conversation.settled, rows=len(timeline))
     conversation = conversation._replace(timeline=timeline, index=index, settled=settled)
-    return State(state.position, live, conversation, state.session)
+    return with_all(state._replace(conversation=conversation), live)
 
 
 def _known_call(entry: Entry, ids: Mapping[str, frozenset[str]]) -> Entry:
@@ -109,12 +113,12 @@ def _known_call(entry: Entry, ids: Mapping[str, frozenset[str]]) -> Entry:
     return entry._replace(entity=call._replace(stated=call.id in ids[UNSTREAMED], answered=answered))
 
 
-def _known_message(entry: Entry, ids: Mapping[str, frozenset[str]], count: int) -> Entry:
+def _known_message(entry: Entry, ids: Mapping[str, frozenset[str]], count: int, *, has_calls: bool) -> Entry:
     message, first, last, rope = entry
     started, stated = message.id not in ids[UNOPENED], message.id not in ids[SHELLS]
     if first < 0 and len(message.rows) == 1:
         row, rest = message.rows[0], [Row(last, last)] * (count - 1)
-        if message.id in ids[CURRENT] and not row.calls:
+        if message.id in ids[CURRENT] and not has_calls:
             message = message._replace(started=started, stated=stated, rows=pvector(rest))
             return Entry(message, row.first, last, row.rope)
         message = message._replace(rows=pvector([row, *rest]))

@@ -15,6 +15,7 @@ from reducer._cases._entities import (
     find,
     flag,
     flag_shared,
+    identified,
     is_cut,
     merged,
     open_row,
@@ -22,7 +23,7 @@ from reducer._cases._entities import (
     update,
     write,
 )
-from reducer._state import Entry, Key, Message, Owner, State
+from reducer._state import Entry, Key, Message, Owner, State, held
 
 
 def create(
@@ -34,13 +35,15 @@ def create(
         raise TypeError("a message id is a string")
     message = Message(kind, identity, role, name, owner, owner, len(state.session.runs), started=False, spoken=False)
     state, message = claim(flag_shared(state, event, key), "message", message)
+    conversation = state.conversation
+    state = state._replace(conversation=conversation._replace(ids=identified(conversation.ids, key)))
     return state, Entry(message, -1, state.position)
 
 
 def enter(state: State, key: Key, entry: Entry) -> tuple[State, Entry]:
     """The message opens as text or reasoning: its opening cuts, and a row of its own begins."""
     conversation = cut(state, entry.entity.owner, key[0])
-    state, entry = open_row(State(state.position, state.live, conversation, state.session), key, entry)
+    state, entry = open_row(state._replace(conversation=conversation), key, entry)
     return state, entry._replace(entity=entry.entity._replace(started=True))
 
 
@@ -48,16 +51,21 @@ def start(state: State, event: Any, key: Key, *, role: str, name: str | None = N
     """Open a message, or open it again: what was established stands."""
     tag, entry = event.subagent_run_id, find(state, key)
     state, owner = established(state, event, key, entry.entity if entry else None)
-    if entry is None:
+    if entry is not None and key in state.live and entry.entity.started:
+        state = flag(state, event, f"{key[0]}-already-open", repr(key[1]))
+    if entry is None or (_is_gone(entry) and key not in state.live):
         state, entry = create(state, event, key, role=role, name=name, owner=tag)
         entry = entry._replace(entity=entry.entity._replace(spoken=True))
-    elif key in state.live and entry.entity.started:
-        state = flag(state, event, f"{key[0]}-already-open", repr(key[1]))
-    if not entry.entity.started:
+    if not entry.entity.started or _is_gone(entry):
         state, entry = enter(state, key, entry)
     metadata = merged(entry.entity.metadata, event.metadata)
     entity = entry.entity._replace(tag=owner, run=len(state.session.runs), metadata=metadata)
     return store(state, key, entry._replace(entity=entity, last=state.position), is_open=True)
+
+
+def _is_gone(entry: Entry) -> bool:
+    """Say whether a snapshot dropped the message while it was open, and it has said nothing since."""
+    return entry.first < 0 and not entry.entity.rows
 
 
 def content(state: State, event: Any, key: Key, delta: str) -> State:
@@ -80,7 +88,7 @@ def content(state: State, event: Any, key: Key, delta: str) -> State:
 
 def end(state: State, event: Any, key: Key) -> State:
     """Close a message; being open is membership, so only where it stands changes."""
-    entry = state.live.get(key)
+    entry = held(state, key)
     if entry is None:
         state = flag(state, event, f"{key[0]}-not-open", repr(key[1]))
         entry = find(state, key)

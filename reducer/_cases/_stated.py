@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyrsistent import pvector
 
-from reducer._cases._entities import claim
+from reducer._cases._entities import claim, find, is_cut, update
 from reducer._frozen import Object, freeze
 from reducer._interrupts import Interrupts
+from reducer._order import grouped
 from reducer._run import with_session
 from reducer._state import (
     ACTIVITY,
@@ -25,6 +26,7 @@ from reducer._state import (
     Result,
     Row,
     State,
+    held,
 )
 from reducer._text import append
 
@@ -38,11 +40,12 @@ def key_of(message: Any) -> Key:
 
 
 def stated(
-    state: State, key: Key, message: Any, before: Mapping[Key, Entry], taken: Mapping[Key, Entry]
+    state: State, key: Key, message: Any, before: Mapping[Key, Entry], made: dict[Key, Entry]
 ) -> tuple[State, dict[Key, Entry]]:
     """Return the entities that a message makes: itself and its calls.
 
-    `before` is what the calls may have been, `taken` holds calls that other messages keep under their ids.
+    `before` is what the calls may have been, `made` what other messages have made; of calls that share an id the last
+    one keeps it, and the one before it goes on under a key of its own.
     """
     kind, now, owner = key[0], state.position, message.get("subagentRunId")
     value, value_type = message.get("encryptedValue"), message.get("encryptedValueType")
@@ -77,24 +80,30 @@ def stated(
         state, entity = claim(state, "message", entity)
     if kind == RESULT:
         return state, {key: Entry(entity, now, now)}
-    rope = append(None, content) if isinstance(content, str) else None
+    rope = append(None, content, now) if isinstance(content, str) else None
     calls = message.get("toolCalls") or ()
-    is_open = key in state.live
-    if is_open and not calls:
+    open_one = held(state, key)
+    if open_one is not None and not calls and not is_cut(state.conversation, open_one.entity, open_one.first):
         # The stream goes on in the restated row; what was closed goes on, if ever, in a row of its own.
         return state, {key: Entry(entity, now, now, rope)}
     found: dict[Key, Entry] = {}
-    for call in calls:
+    for rank, call in enumerate(calls):
         call_key: Key = (CALL, call["id"])
-        if call_key in taken:
-            call_key = (*call_key, key[1])
-        state, found[call_key] = _call(state, key, entity, call, before.get(call_key))
-    row = Row(now, now, rope, pvector(found) if found else None, now if is_open else -1)
-    entity = entity._replace(rows=pvector([row]), group=0 if found else -1)
+        if call_key in made:
+            _displace(made, call_key)
+        state, found[call_key] = _call(state, key, entity, call, before.get(call_key), rank)
+    entity = entity._replace(rows=pvector([Row(now, now, rope)]))
     return state, {key: Entry(entity, -1, now), **found}
 
 
-def _call(state: State, key: Key, message: Message, told: Any, before: Entry | None) -> tuple[State, Entry]:
+def _displace(made: dict[Key, Entry], key: Key) -> None:
+    """Put the call `key` of a message that was made before under a key of its own."""
+    entry = made.pop(key)
+    other: Key = (*key, entry.entity.home)
+    made[other] = entry
+
+
+def _call(state: State, key: Key, message: Message, told: Any, before: Entry | None, rank: int) -> tuple[State, Entry]:
     """Make a call of a stated message; one that was streamed before has not to be streamed again."""
     now = state.position
     call = Call(
@@ -105,6 +114,7 @@ def _call(state: State, key: Key, message: Message, told: Any, before: Entry | N
         message.owner,
         len(state.session.runs),
         place=(key, 0),
+        rank=rank,
         answered=before is not None and before.entity.answered,
         stated=before is None or before.entity.stated,
         metadata=_metadata(told),
@@ -113,7 +123,7 @@ def _call(state: State, key: Key, message: Message, told: Any, before: Entry | N
     )
     if call.value is None:
         state, call = claim(state, "tool-call", call)
-    return state, Entry(call, now, now, append(None, told["function"]["arguments"]))
+    return state, Entry(call, now, now, append(None, told["function"]["arguments"], now))
 
 
 def _metadata(told: Any) -> Object | None:
@@ -121,30 +131,29 @@ def _metadata(told: Any) -> Object | None:
     return metadata if isinstance(metadata, Object) else None
 
 
-def index_results(entities: dict[Key, Entry]) -> None:
-    """Let results be found by their message id too, in a fresh dict of entities."""
-    for key in [key for key in entities if key[0] == RESULT and len(key) == 2]:
-        del entities[key]
-    results = [(key, entry) for key, entry in entities.items() if key[0] == RESULT]
-    for result, entry in results:
-        entities.setdefault(result[:2], Entry(result, entry.first, entry.first))
+def settle(state: State, keys: Iterable[Key], made: Mapping[Key, Entry]) -> State:
+    """Mark the calls that results answer, where `keys` are messages in order and `made` has what was just stated.
 
-
-def settle(state: State) -> State:
-    """Mark the calls that have a result, and retire the interrupts that those answer."""
-    index, live = state.conversation.index, dict(state.live)
-    answered = {key[2] for key in state.conversation.timeline if key[0] == RESULT}
-    for name in sorted(answered):
-        key: Key = (CALL, name)
-        entry = live.get(key) or index.get(key)
+    Interrupts that concern those calls are retired. A result answers the last call of its id before it, or else the
+    next one.
+    """
+    calls = grouped(made)
+    latest: dict[str, Key] = {}
+    early: set[str] = set()
+    answered: dict[Key, None] = {}
+    for key in keys:
+        if key[0] == RESULT:
+            answered[latest.get(key[2]) or (CALL, key[2])] = None
+            early.add(key[2])
+        for call in (call for row in calls.get(key, {}).values() for call in row):
+            if call[1] in early and call[1] not in latest:
+                answered[call] = None
+            latest[call[1]] = call
+    for key in answered:
+        entry = find(state, key)
         if entry is not None and not entry.entity.answered:
-            entry = entry._replace(entity=entry.entity._replace(answered=True))
-            if key in live:
-                live[key] = entry
-            else:
-                index = index.put(key, entry)
-    conversation = state.conversation._replace(index=index)
-    state = State(state.position, live, conversation, state.session)
+            state = update(state, key, entry._replace(entity=entry.entity._replace(answered=True)))
+    names = {key[1] for key in answered}
     interrupts = state.session.interrupts
-    left = [interrupt for interrupt in interrupts if interrupt.get("toolCallId") not in answered]
+    left = [interrupt for interrupt in interrupts if interrupt.get("toolCallId") not in names]
     return state if len(left) == len(interrupts) else with_session(state, interrupts=Interrupts().adding(left))

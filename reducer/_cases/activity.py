@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from reducer._cases._entities import check_tag, find, flag, flag_shared, merged, on_record, update
+from reducer._cases._entities import (
+    check_tag,
+    find,
+    flag,
+    flag_shared,
+    identified,
+    merged,
+    on_record,
+    update,
+)
 from reducer._frozen import Object, freeze
 from reducer._patch import PatchError, apply
 from reducer._state import ACTIVITY, Activity, Entry, Key, State
@@ -38,8 +47,9 @@ def add_activity(state: State, key: Key, activity: Activity) -> State:
     """Put a new activity at the end of the timeline."""
     conversation, now = state.conversation, state.position
     index = conversation.index.put(key, Entry(activity, now, now))
-    conversation = conversation._replace(timeline=conversation.timeline.append(key), index=index)
-    return State(now, state.live, conversation, state.session)
+    timeline, ids = conversation.timeline.append(key), identified(conversation.ids, key)
+    conversation = conversation._replace(timeline=timeline, index=index, ids=ids)
+    return state._replace(conversation=conversation)
 
 
 def activity_delta(state: State, event: Any) -> State:

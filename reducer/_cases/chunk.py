@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reducer._cases import _message, tool_call
-from reducer._cases._entities import flag, unused
+from reducer._cases._entities import check_tag, find, flag, unused
 from reducer._index import assoc, dissoc
 from reducer._state import CALL, REASONING, TEXT, Key, Owner, State, Stream, Streams
 
@@ -85,9 +85,10 @@ def _chunk(
         key, fresh = (kind, name), True
         state = start(state, key)
     state = _remember(state, lane, stream if stream and not fresh else Stream(key, opened))
-    if event.delta is None and (fresh or (event.metadata is None and event.raw_event is None)):
-        return state
-    return append(state, key)
+    if event.delta is not None or (not fresh and (event.metadata is not None or event.raw_event is not None)):
+        return append(state, key)
+    entry = find(state, key)
+    return state if fresh or entry is None else check_tag(state, event, key, entry.entity)
 
 
 def _remember(state: State, lane: Owner, stream: Stream) -> State:
@@ -95,7 +96,7 @@ def _remember(state: State, lane: Owner, stream: Stream) -> State:
     held = assoc(streams.kinds.get(kind, {}), stream.key, lane)
     streams = Streams(assoc(streams.lanes, lane, stream), {**streams.kinds, kind: held}, {**streams.recent, kind: lane})
     conversation = state.conversation._replace(streams=streams)
-    return State(state.position, state.live, conversation, state.session)
+    return state._replace(conversation=conversation)
 
 
 def _lane(state: State, event: Any, kind: str, name: str | None) -> tuple[State, Owner]:
@@ -103,11 +104,7 @@ def _lane(state: State, event: Any, kind: str, name: str | None) -> tuple[State,
     streams, tag = state.conversation.streams or NONE, event.subagent_run_id
     held = streams.kinds.get(kind, {})
     if name is not None and (kind, name) in held:
-        lane = held[(kind, name)]
-        if tag is not None and tag != lane:
-            told = f"{tag!r} on {name!r}, which belongs to {lane or 'the parent agent'!r}"
-            state = flag(state, event, "attribution-mismatch", told)
-        return state, lane
+        return state, held[(kind, name)]
     if name is not None or tag is not None:
         return state, tag
     parent = streams.lanes.get(None)
@@ -131,7 +128,7 @@ def close_lane(state: State, event: Any, lane: Owner) -> State:
     kinds = {**streams.kinds, stream.key[0]: dissoc(streams.kinds[stream.key[0]], stream.key)}
     left = Streams(lanes, kinds, streams.recent) if lanes else None
     conversation = state.conversation._replace(streams=left)
-    state = State(state.position, state.live, conversation, state.session)
+    state = state._replace(conversation=conversation)
     silent = _End(event.type)
     if stream.key[0] == CALL:
         return tool_call.end(state, silent, stream.key[1])

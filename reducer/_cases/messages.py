@@ -6,19 +6,49 @@ and reasoning that the producer does not track. May change: the conversation and
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pyrsistent import pvector
 
-from reducer._cases._entities import find, flag, on_record
+from reducer._cases._entities import (
+    find,
+    flag,
+    identified,
+    ids_of,
+    on_record,
+)
+from reducer._cases._group import retire
 from reducer._cases._mark import marked
-from reducer._cases._stated import index_results, key_of, settle, stated
-from reducer._index import Index
-from reducer._order import Conversed, merged_order, streamed_names, streamed_order
-from reducer._run import amend, current
-from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Entry, Key, Message, Settled, State
+from reducer._cases._stated import key_of, settle, stated
+from reducer._index import (
+    Index,
+    assoc,
+)
+from reducer._live import with_all
+from reducer._order import (
+    Conversed,
+    grouped,
+    merged_order,
+    streamed_names,
+    streamed_order,
+)
+from reducer._run import scoped
+from reducer._state import (
+    ACTIVITY,
+    CALL,
+    REASONING,
+    RESULT,
+    TEXT,
+    Entry,
+    Key,
+    Lane,
+    Message,
+    Owner,
+    Settled,
+    State,
+    opened,
+)
 
 OWNED = "authoritativeActivityTypes"
 
@@ -66,13 +96,13 @@ def _client_only(metadata: Any, told: dict[Key, Any]) -> Callable[[Key, Any], bo
 def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any], bool]) -> State:
     """Make the conversation what the messages `told` and the survivors say."""
     look = Conversed(state)
-    before = {**state.conversation.index.to_dict(), **state.live}
+    before = {**state.conversation.index.to_dict(), **opened(state)}
 
     def stays(key: Key) -> bool:
         return key in told or (key in before and survives(key, before[key].entity))
 
     merged = merged_order(look)
-    instead = _instead(state, merged, told, before)
+    instead = {**_readdressed(told, before), **_instead(state, merged, told, before)}
     order = [instead.get(key, key) for key in merged if key in instead or stays(key)]
     timeline = _timeline(look, told, stays, instead)
     seen = set(timeline)
@@ -86,29 +116,49 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
         state, found = stated(state, key, message, before, fresh)
         fresh.update(found)
     entities = {**calls, **entities, **fresh}
-    index_results(entities)
     live: dict[Key, Entry] = {}
-    for key, entry in state.live.items():
+    for key, entry in opened(state).items():
         live[key] = entities.pop(key) if key in entities else _emptied(entry)
     now = state.position
     conversation = state.conversation._replace(
         timeline=pvector(timeline),
         index=Index.of(entities),
+        ids=ids_of([*timeline, *(key for key in live if key[0] != CALL)]),
         settled=Settled(tuple(order), len(timeline), now),
+        lanes=_lanes(state, {**entities, **live}, live),
     )
-    return _remembered(settle(State(now, live, conversation, state.session)), before)
+    state = with_all(state._replace(conversation=conversation), live)
+    return _remembered(settle(state, timeline, {**entities, **live}), before)
+
+
+def _lanes(state: State, entities: Mapping[Key, Entry], live: Mapping[Key, Entry]) -> Mapping[Owner, Lane]:
+    """Return the lanes, where a restated message that is open is a group that calls may join, and no other is."""
+    conversation = state.conversation
+    groups: dict[Owner, dict[Key, int]] = {}
+    for key in grouped(entities):
+        if key in live:
+            groups.setdefault(live[key].entity.owner, {})[key] = 0
+    lanes = conversation.lanes
+    for owner in {**lanes, **groups}:
+        lane, current = lanes.get(owner, conversation.base), groups.get(owner, {})
+        lane = lane._replace(groups=current, latest=lane.latest if lane.latest in current else None)
+        lanes = assoc(lanes, owner, lane)
+    return lanes
 
 
 def _remembered(state: State, before: dict[Key, Entry]) -> State:
     """Keep whose the dropped messages and calls were: within its run an id stays its owner's."""
-    run = current(state)
-    if run is None:
-        return state
     here = len(state.session.runs)
     known = [(key, entry.entity) for key, entry in before.items() if key[0] != RESULT and entry.entity.run == here]
     gone = {key[:2]: on_record(state, key, entity) for key, entity in known if find(state, key) is None}
     owners = {key: owner[0] for key, owner in gone.items() if owner is not None}
-    return amend(state, owners={**run.owners, **owners}) if owners else state
+    return scoped(state, owners={**state.session.scope.owners, **owners}) if owners else state
+
+
+def _readdressed(told: dict[Key, Any], before: dict[Key, Entry]) -> dict[Key, Key]:
+    """Return which results the snapshot restates, by their ids, as results of other calls."""
+    gone = {key[1]: key for key in before if key[0] == RESULT and key not in told}
+    return {gone[key[1]]: key for key in told if key[0] == RESULT and key not in before and key[1] in gone}
 
 
 def _instead(state: State, order: list[Key], told: dict[Key, Any], before: dict[Key, Entry]) -> dict[Key, Key]:
@@ -158,8 +208,7 @@ def _timeline(
         found = [key] if stays(key) else [instead[key]] if key in instead else []
         found += derived.get((key, ordinal), ())
         if key[0] == TEXT:
-            row = look.rows(key)[ordinal]
-            homes = [(TEXT, look.entries[call].entity.home) for call in row.calls or ()]
+            homes = [(TEXT, look.entries[call].entity.home) for call in look.calls(key, ordinal)]
             found += [home for home in homes if home in told]
         for one in found:
             if one in told and one not in placed:
@@ -173,9 +222,10 @@ def _timeline(
 def _emptied(entry: Entry) -> Entry:
     """What a snapshot dropped while it was open stays open, with nothing to show."""
     if isinstance(entry.entity, Message):
-        entity = entry.entity._replace(rows=pvector(), group=-1, value=None, value_type=None, metadata=None)
-        return Entry(entity, -1, entry.last)
-    return Entry(entry.entity._replace(place=None, echo=None), entry.first, entry.last)
+        entity = entry.entity._replace(rows=pvector(), spoken=False)
+        return Entry(entity._replace(value=None, value_type=None, metadata=None), -1, entry.last)
+    call = entry.entity._replace(place=None, echo=None, value=None, value_type=None, metadata=None)
+    return Entry(call, entry.first, entry.last)
 
 
 def _is_home(state: State, key: Key) -> bool:
@@ -193,8 +243,8 @@ def append_unknown(state: State, messages: Iterable[Any]) -> State:
             fresh[key] = message
     if not fresh:
         return state
-    before = {**state.conversation.index.to_dict(), **state.live}
-    if before:
+    # Derived ids have a mark in them, so that most threads need not be laid out to know them.
+    if any("#" in key[1] for key in fresh):
         look = Conversed(state)
         shown = streamed_order(look)
         derived = {
@@ -203,12 +253,17 @@ def append_unknown(state: State, messages: Iterable[Any]) -> State:
         }
         fresh = {key: message for key, message in fresh.items() if key not in derived}
     entities: dict[Key, Entry] = {}
-    taken = ChainMap(entities, before)
     for key, message in fresh.items():
-        state, found = stated(state, key, message, {}, taken)
+        for call in message.get("toolCalls") or ():
+            called = find(state, (CALL, call["id"]))
+            if called is not None and called.entity.place is not None:
+                state = retire(state, (CALL, call["id"]), called)
+        state, found = stated(state, key, message, {}, entities)
         entities.update(found)
-    everything = {**state.conversation.index.to_dict(), **entities}
-    index_results(everything)
-    timeline = state.conversation.timeline.extend(fresh)
-    conversation = state.conversation._replace(timeline=timeline, index=Index.of(everything))
-    return settle(State(state.position, state.live, conversation, state.session))
+    conversation = state.conversation
+    ids = conversation.ids
+    for key in fresh:
+        ids = identified(ids, key)
+    timeline, index = conversation.timeline.extend(fresh), conversation.index.put_all(entities)
+    state = state._replace(conversation=conversation._replace(timeline=timeline, index=index, ids=ids))
+    return settle(state, fresh, entities)

@@ -1,7 +1,7 @@
 """Reasoning: spans START .. END around messages START (CONTENT)* END, and encrypted values (spec: events/reasoning).
 
-Spans and messages are separate namespaces that may share ids. May change: as text does; the run's open spans; the
-encrypted value of a message or call, or the values that nothing has claimed.
+Spans and messages are separate namespaces that may share ids. May change: what text does; the scope's spans and owners;
+the encrypted value of a message or call, or the values that nothing has claimed.
 """
 
 from __future__ import annotations
@@ -9,37 +9,46 @@ from __future__ import annotations
 from typing import Any
 
 from reducer._cases import _message
-from reducer._cases._entities import check_tag, established, find, flag, holders, update
+from reducer._cases._entities import (
+    check_tag,
+    established,
+    find,
+    flag,
+    holders,
+    in_run,
+    open_row,
+    store,
+    update,
+)
 from reducer._index import assoc, dissoc
-from reducer._run import amend, current
+from reducer._run import scoped
 from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Key, State
 
 
 def reasoning_start(state: State, event: Any) -> State:
     """Open a span: it brackets messages and builds nothing."""
-    name, run = event.message_id, current(state)
-    if run is None:
-        return state
-    if name in run.spans:
+    name = event.message_id
+    if name in state.session.scope.spans:
         state = flag(state, event, "span-already-open", repr(name))
     # A span and the messages in it are one agent's, so one id of both has one owner.
     key: Key = (REASONING, name)
     entry = find(state, key)
     state, owner = established(state, event, key, entry.entity if entry else None)
-    return amend(state, spans=assoc(run.spans, name, owner), owners=assoc(run.owners, key, owner))
+    return scoped(state, spans=assoc(state.session.scope.spans, name, owner))
 
 
 def reasoning_end(state: State, event: Any) -> State:
     """Close the span."""
-    name, run = event.message_id, current(state)
-    if run is None:
-        return state
-    if name not in run.spans:
+    name, scope = event.message_id, state.session.scope
+    if name not in scope.spans:
         return flag(state, event, "span-not-open", repr(name))
     key: Key = (REASONING, name)
     entry = find(state, key)
-    state = check_tag(state, event, key, entry.entity if entry else None)
-    return amend(state, spans=dissoc(run.spans, name))
+    entity = entry.entity if entry else None
+    state = check_tag(state, event, key, entity)
+    # Whose it was is remembered where no message of this run says it.
+    owners = scope.owners if in_run(state, key, entity) else assoc(scope.owners, key, scope.spans[name])
+    return scoped(state, spans=dissoc(scope.spans, name), owners=owners)
 
 
 def reasoning_message_start(state: State, event: Any) -> State:
@@ -62,19 +71,31 @@ def reasoning_message_end(state: State, event: Any) -> State:
 def reasoning_encrypted_value(state: State, event: Any) -> State:
     """Attach the value and its type to what it names, whenever it comes; the last one wins."""
     subtype, name = event.subtype, event.entity_id
-    key = target(state, subtype, name)
+    state, key = _named(state, event, subtype, name)
     value = (event.encrypted_value, event.encrypted_value_type)
     if key is None:
         conversation = state.conversation
         unclaimed = assoc(conversation.unclaimed, (subtype, name), value)
         conversation = conversation._replace(unclaimed=unclaimed)
-        state = State(state.position, state.live, conversation, state.session)
+        state = state._replace(conversation=conversation)
         return flag(state, event, "value-unclaimed", f"{subtype} {name!r}")
     entry = find(state, key)
     assert entry is not None
     state = check_tag(state, event, key, entry.entity)
     entity = entry.entity._replace(value=value[0], value_type=value[1])
     return update(state, key, entry._replace(entity=entity, last=state.position))
+
+
+def _named(state: State, event: Any, subtype: str, name: str) -> tuple[State, Key | None]:
+    """Return what a value names, and make it where only the specification's consumer has it: a call's own message."""
+    key = target(state, subtype, name)
+    call = find(state, (CALL, name)) if key is None and subtype == "message" else None
+    if call is None or call.entity.place is None or call.entity.home != name:
+        return state, key
+    key = (TEXT, name)
+    state, entry = _message.create(state, event, key, role="assistant", owner=call.entity.owner)
+    state, entry = open_row(state, key, entry)
+    return store(state, key, entry, is_open=False), key
 
 
 def target(state: State, subtype: str, name: str) -> Key | None:

@@ -1,7 +1,7 @@
 """THINKING_*, which REASONING_* replaced: folded as their successors (spec: basic/versioning).
 
 They carry no ids. Ids are made from the position of the event that opens, never from chance.
-May change: what reasoning does, and which ids the run has given to what is open.
+May change: what reasoning does, and which ids the scope has for what is open.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from reducer._cases import reasoning
 from reducer._cases._entities import unused
 from reducer._event import EVENT_CLASSES, Event, make
-from reducer._run import amend, current
+from reducer._run import scoped
 from reducer._state import REASONING, State
 
 SPAN, MESSAGE = "span", "message"
@@ -46,12 +46,12 @@ def thinking_text_message_end(state: State, event: Any) -> State:
 
 def _named(state: State, what: str) -> tuple[State, str]:
     """Return the id of the open span or message, a new one where none is open."""
-    run = current(state)
-    known = run.thinking.get(what) if run is not None else None
-    name = known or unused(state, REASONING, f"thinking-{state.position}")
-    if run is not None and known is None:
-        state = amend(state, thinking={**run.thinking, what: name})
-    return state, name
+    thinking = state.session.scope.thinking
+    known = thinking.get(what)
+    if known is not None:
+        return state, known
+    name = unused(state, REASONING, f"thinking-{state.position}")
+    return scoped(state, thinking={**thinking, what: name}), name
 
 
 def _successor(kind: str, event: Any, **fields: Any) -> Event:
@@ -70,7 +70,5 @@ def _opened(state: State, event: Any, what: str, kind: str, case: Any) -> State:
 def _closed(state: State, event: Any, what: str, kind: str, case: Any) -> State:
     state, name = _named(state, what)
     state = case(state, _successor(kind, event, message_id=name))
-    run = current(state)
-    if run is None:
-        return state
-    return amend(state, thinking={key: value for key, value in run.thinking.items() if key != what})
+    thinking = state.session.scope.thinking
+    return scoped(state, thinking={key: value for key, value in thinking.items() if key != what})

@@ -15,7 +15,7 @@ from reducer._cases._stated import key_of
 from reducer._cases.messages import append_unknown
 from reducer._frozen import Object, freeze
 from reducer._interrupts import Interrupts
-from reducer._run import amend, current, with_session
+from reducer._run import amend, current, scoped, with_session
 from reducer._state import CALL, Key, Owner, Run, State
 
 SPEAKS = (1, 1)
@@ -26,8 +26,8 @@ def run_started(state: State, event: Any) -> State:
     """Open a run; an echoed input brings messages, the state and the answers to interrupts."""
     active = current(state)
     if active is not None:
-        state = amend(flag(state, event, "run-already-active", repr(active.run_id)), status="truncated")
-        state = _abandon(state)
+        state = flag(state, event, "run-already-active", repr(active.run_id))
+        state = _over(state, status="truncated", last=state.position - 1)
     thread = state.session.thread_id
     if thread is not None and thread != event.thread_id:
         state = flag(state, event, "thread-id-mismatch", f"{event.thread_id!r} on {thread!r}")
@@ -41,8 +41,7 @@ def run_started(state: State, event: Any) -> State:
         protocol_version=event.protocol_version,
         echoed=event.input is not None,
     )
-    runs = state.session.runs.append(run)
-    state = with_session(state, runs=runs, thread_id=event.thread_id if thread is None else thread)
+    state = _begun(state, run)
     return _echoed(state, event, event.input) if event.input is not None else state
 
 
@@ -77,11 +76,14 @@ def _owned(state: State, messages: Any) -> State:
     for message in messages:
         for key in (key_of(message)[:2], *((CALL, call["id"]) for call in message.get("toolCalls") or ())):
             owners.setdefault(key, message.get("subagentRunId"))
-    return amend(state, owners=owners)
+    return scoped(state, owners=owners)
 
 
 def run_finished(state: State, event: Any) -> State:
     """Close the run: finished, interrupted or cancelled; nothing may still be open."""
+    if not state.session.runs:
+        # The log begins in the middle of a run, which is all that is wrong with it.
+        state = _begun(state, Run(event.run_id, event.thread_id, state.position, state.position))
     run = current(state)
     if run is None:
         # Judged as an event out of place already; there is no run that it could close.
@@ -96,14 +98,9 @@ def run_finished(state: State, event: Any) -> State:
     outcome = event.outcome or {}
     kind = outcome.get("type", "success")
     status = {"interrupt": "interrupted", "cancelled": "cancelled"}.get(kind, "finished")
-    state = amend(
-        close_all(state),
-        status=status,
-        outcome=freeze(event.outcome),
-        result=freeze(event.result),
-        usage=freeze(event.usage or []),
-    )
-    return _interrupts(_abandon(state), event, kind, outcome, echoed=run.echoed)
+    told = {"outcome": freeze(event.outcome), "result": freeze(event.result), "usage": freeze(event.usage or [])}
+    state = _over(state, status=status, last=state.position, **told)
+    return _interrupts(close_all(state), event, kind, outcome, echoed=run.echoed)
 
 
 def _interrupts(state: State, event: Any, kind: str, outcome: Any, *, echoed: bool) -> State:
@@ -125,34 +122,38 @@ def _interrupts(state: State, event: Any, kind: str, outcome: Any, *, echoed: bo
 def run_error(state: State, event: Any) -> State:
     """End the run as failed, be it after it had finished; what it delivered stays."""
     runs = state.session.runs
-    state = close_all(state)
     if not runs:
-        run = Run(None, state.session.thread_id, state.position, state.position)
-        state = with_session(state, runs=runs.append(run))
+        state = _begun(state, Run(None, state.session.thread_id, state.position, state.position))
     elif runs[-1].status == "error":
         return state
     usage = freeze(event.usage or []) if event.usage or not runs else runs[-1].usage
-    return _abandon(amend(state, status="error", error=event.message, code=event.code, usage=usage))
+    told = {"error": event.message, "code": event.code, "usage": usage}
+    return close_all(_over(state, status="error", last=state.position, **told))
 
 
 def still_open(state: State) -> tuple[str, ...]:
     """Return the names of what the run has open: messages, calls, spans, steps, subagents."""
-    run = current(state)
+    scope = state.session.scope
     found = [f"{key[0]} {key[1]!r}" for key in state.live]
-    if run is not None:
-        found += [f"span {name!r}" for name in run.spans]
-        found += [f"step {name!r}" for _, name in run.steps]
-        found += [f"subagent {name!r}" for name, sub in run.subagents.items() if sub.status == "running"]
+    found += [f"span {name!r}" for name in scope.spans]
+    found += [f"step {name!r}" for _, name in scope.steps]
+    found += [f"subagent {name!r}" for name, sub in scope.subagents.items() if sub.status == "running"]
     return tuple(sorted(found))
 
 
-def _abandon(state: State) -> State:
-    """A run that is over has no open steps, spans and subagents."""
-    run = state.session.runs[-1]
-    if not (run.steps or run.spans or run.subagents or run.thinking or run.owners):
-        return state
+def _begun(state: State, run: Run) -> State:
+    """Add a run to the thread."""
+    thread_id = state.session.thread_id
+    runs = state.session.runs.append(run)
+    thread_id = run.thread_id if thread_id is None else thread_id
+    return with_session(state, runs=runs, active=len(runs), thread_id=thread_id)
+
+
+def _over(state: State, **told: Any) -> State:
+    """End the last run; subagents that it has not heard of again are abandoned."""
     subagents = {
         name: attrs.evolve(sub, status="abandoned") if sub.status == "running" else sub
-        for name, sub in run.subagents.items()
+        for name, sub in state.session.scope.subagents.items()
     }
-    return amend(state, steps={}, spans={}, thinking={}, owners={}, subagents=subagents)
+    state = amend(state, subagents={**state.session.runs[-1].subagents, **subagents}, **told)
+    return with_session(state, active=0)

@@ -1,6 +1,6 @@
 """Subagent invocations: STARTED .. FINISHED or ERROR, once each in a run (spec: events/subagents).
 
-May change: the run's subagents. What a subagent streams is told by the tags of the events, announced or not.
+May change: the scope's subagents. What a subagent streams is told by the tags of the events, announced or not.
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ import attrs
 from reducer._cases._entities import flag
 from reducer._frozen import freeze
 from reducer._index import assoc
-from reducer._run import amend, current
+from reducer._run import scoped
 from reducer._state import State, Subagent
 
 
 def subagent_started(state: State, event: Any) -> State:
     """Announce an invocation."""
-    run, name = current(state), event.subagent_run_id
-    if run is None:
-        return state
-    known = run.subagents.get(name)
+    subagents, name = state.session.scope.subagents, event.subagent_run_id
+    known = subagents.get(name)
     if known is not None:
         code = "subagent-already-active" if known.status == "running" else "subagent-reused"
         return flag(state, event, code, repr(name))
     parent = event.parent_subagent_run_id
-    if parent is not None and parent not in run.subagents:
+    if parent is not None and parent not in subagents:
         state = flag(state, event, "subagent-parent-unknown", repr(parent))
     about = {
         "description": event.description,
@@ -36,7 +34,7 @@ def subagent_started(state: State, event: Any) -> State:
     }
     told = freeze({field: value for field, value in about.items() if value is not None})
     subagent = Subagent(name, event.name, "running", state.position, state.position, told)
-    return amend(state, subagents=assoc(run.subagents, name, subagent))
+    return scoped(state, subagents=assoc(subagents, name, subagent))
 
 
 def subagent_finished(state: State, event: Any) -> State:
@@ -52,10 +50,10 @@ def subagent_error(state: State, event: Any) -> State:
 
 
 def _ended(state: State, event: Any, status: str, about: dict[str, Any]) -> State:
-    run, name = current(state), event.subagent_run_id
-    known = run.subagents.get(name) if run is not None else None
-    if run is None or known is None or known.status != "running":
+    subagents, name = state.session.scope.subagents, event.subagent_run_id
+    known = subagents.get(name)
+    if known is None or known.status != "running":
         return flag(state, event, "subagent-not-active", repr(name))
     told = freeze({field: value for field, value in about.items() if value is not None})
     known = attrs.evolve(known, status=status, last=state.position, ended=told)
-    return amend(state, subagents=assoc(run.subagents, name, known))
+    return scoped(state, subagents=assoc(subagents, name, known))

@@ -17,15 +17,16 @@ from reducer._cases._entities import (
     flag,
     flag_owner,
     flag_shared,
+    identified,
     merged,
     on_record,
     store,
     update,
 )
-from reducer._cases._group import place, retire
+from reducer._cases._group import place, retire, revived, serves
 from reducer._frozen import freeze
 from reducer._run import with_session
-from reducer._state import CALL, RESULT, TEXT, Call, Entry, Key, Owner, Result, State
+from reducer._state import CALL, RESULT, TEXT, Call, Entry, Key, Owner, Result, State, held
 from reducer._text import append, text
 
 
@@ -52,9 +53,12 @@ def start(state: State, event: Any, name: str, tool: str, parent: str | None) ->
         state = flag(state, event, "call-already-open", repr(name))
     state, owner = _owner(state, event, key, entry.entity if entry else None, parent)
     if entry is not None and entry.entity.place is not None:
-        call = entry.entity
-        if not (call.answered and parent is not None and parent != call.home):
+        home = parent if parent is not None and serves(state, parent) else name
+        if parent is None or not entry.entity.answered or home == entry.entity.home:
             return _again(state, event, key, entry, owner)
+        older = revived(state, key, entry, home)
+        if older is not None:
+            return _again(older[0], event, key, older[1], owner)
         state = flag(retire(state, key, entry), event, "call-reused", repr(name))
         entry = None
     return place(state, event, key, entry, tool, parent=parent, tag=owner)
@@ -79,8 +83,9 @@ def _owner(state: State, event: Any, key: Key, call: Call | None, parent: str | 
 
 
 def _again(state: State, event: Any, key: Key, entry: Entry, owner: Owner) -> State:
-    """A start for a call that has its place: it is neither doubled nor emptied; the name is replaced."""
-    call, run, tool = entry.entity, len(state.session.runs), event.tool_call_name or ""
+    """A start for a call that has its place: it is neither doubled nor emptied; one that opens it again names it."""
+    call, run = entry.entity, len(state.session.runs)
+    tool = call.name if key in state.live else event.tool_call_name or call.name
     echo, metadata = 0 if call.stated else call.echo, merged(call.metadata, event.metadata)
     call = call._replace(name=tool, tag=owner, run=run, echo=echo, stated=False, metadata=metadata)
     return store(state, key, Entry(call, entry.first, state.position, entry.rope), is_open=True)
@@ -104,7 +109,7 @@ def args(state: State, event: Any, name: str, delta: str) -> State:
         call = call._replace(metadata=merged(call.metadata, event.metadata))
     if call.echo is not None:
         call, delta = _echoed(call, text(rope), delta)
-    return store(state, key, Entry(call, first, state.position, append(rope, delta)), is_open=True)
+    return store(state, key, Entry(call, first, state.position, append(rope, delta, state.position)), is_open=True)
 
 
 def _echoed(call: Call, stated: str, delta: str) -> tuple[Call, str]:
@@ -119,7 +124,7 @@ def _echoed(call: Call, stated: str, delta: str) -> tuple[Call, str]:
 def end(state: State, event: Any, name: str) -> State:
     """Close the call `name`."""
     key: Key = (CALL, name)
-    entry = state.live.get(key)
+    entry = held(state, key)
     if entry is None:
         state = flag(state, event, "call-not-open", repr(name))
         entry = find(state, key)
@@ -132,7 +137,7 @@ def end(state: State, event: Any, name: str) -> State:
     if call.echo is not None:
         stated = text(rope)
         # Only the whole of the stated arguments counts as said again; a part of them is an argument of its own.
-        rope = rope if call.echo == len(stated) else append(rope, stated[: call.echo])
+        rope = rope if call.echo == len(stated) else append(rope, stated[: call.echo], state.position)
         call = call._replace(echo=None)
     return store(state, key, Entry(call, first, state.position, rope), is_open=False)
 
@@ -151,18 +156,17 @@ def tool_call_result(state: State, event: Any) -> State:
     result = Result(name, call_id, owner, content, metadata=merged(None, event.metadata), tag=owner, run=run)
     state, result = claim(state, "message", result)
     conversation = cut(state, owner, RESULT)
-    state = State(state.position, state.live, conversation, state.session)
+    state = state._replace(conversation=conversation)
     return answer(add_result(state, key, result), call_id)
 
 
 def add_result(state: State, key: Key, result: Result) -> State:
-    """Put a new result at the end of the timeline, to be found by its message id too."""
+    """Put a new result at the end of the timeline."""
     conversation, now = state.conversation, state.position
     index = conversation.index.put(key, Entry(result, now, now))
-    if index.get(key[:2]) is None:
-        index = index.put(key[:2], Entry(key, now, now))
-    conversation = conversation._replace(timeline=conversation.timeline.append(key), index=index)
-    return State(now, state.live, conversation, state.session)
+    timeline, ids = conversation.timeline.append(key), identified(conversation.ids, key)
+    conversation = conversation._replace(timeline=timeline, index=index, ids=ids)
+    return state._replace(conversation=conversation)
 
 
 def answer(state: State, call_id: str) -> State:

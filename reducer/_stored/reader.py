@@ -6,12 +6,14 @@ the fold and the projection could not have met.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyrsistent import pvector
 
 from reducer._frozen import Object
-from reducer._state import Conversation, Lane, Owner, Run, Session, Settled, State, Stream, Streams, Subagent
+from reducer._live import with_all
+from reducer._state import Conversation, Lane, Owner, Run, Scope, Session, Settled, State, Stream, Streams, Subagent
 from reducer._stored import table
 from reducer._stored.rows import Rows
 from reducer._stored.shapes import OWNER, each, mapped, named
@@ -19,8 +21,10 @@ from reducer._stored.values import Wrong, within
 
 Told = dict[str, Any]
 
-TOP = frozenset({"events", "state", "thread", "begun", "runs", "interrupts", "anomalies"})
+TOP = frozenset({"events", "state", "thread", "begun", "runs", "scope", "interrupts", "anomalies"})
 TOP |= {"rows", "apart", "lanes", "streams", "unclaimed", "settled", "opened", "state*", "interrupts*"}
+SUBAGENTS = frozenset({"subagents"})
+SCOPED = table.SCOPE.names | SUBAGENTS
 OWNED = frozenset({"owner"})
 
 
@@ -29,7 +33,15 @@ def state_of(told: Any) -> State:
     (position,) = table.STATE.read(told, 0, TOP)[:1]
     last = max(position - 1, 0)
     # A stored thread stands at 0 without any event; a run has begun with one.
-    runs = within(".runs", _runs, told.get("runs", []), position - 1)
+    listed = told.get("runs", [])
+    runs = within(".runs", _runs, listed, position - 1)
+    going = bool(runs) and runs[-1].status == "running"
+    if going and "scope" in told:
+        raise Wrong("is told in the run that goes on", ".scope")
+    scope = within(
+        f".runs[{len(runs) - 1}]" if going else ".scope", _scope, listed[-1] if going else told.get("scope", {}), last
+    )
+    base = -1 if not runs else runs[-1].first if going else runs[-1].last
     rows = Rows([run.first for run in runs], last)
     within(".rows", rows.read, told.get("rows", []))
     within(".apart", rows.read_apart, told.get("apart", {}))
@@ -38,16 +50,25 @@ def state_of(told: Any) -> State:
     found = {
         "timeline": pvector(rows.timeline),
         "index": rows.index(),
+        "ids": rows.ids(),
         "lanes": within(".lanes", _lanes, told.get("lanes", []), last),
         "streams": None if streams is None else within(".streams", _streams, streams, last),
         "settled": None if settled is None else within(".settled", _settled, settled, last, rows),
+        "base": Lane(base, base),
     }
-    return State(
+    state = State(
         position,
-        rows.live(),
+        {},
+        (),
         Conversation(*table.CONVERSATION.fill(conversation, found)),
-        _session(table.SESSION.fill(table.SESSION.read(told, last, TOP), {"runs": pvector(runs)})),
+        _session(
+            table.SESSION.fill(
+                table.SESSION.read(told, last, TOP),
+                {"runs": pvector(runs), "scope": scope, "active": len(runs) if going else 0},
+            )
+        ),
     )
+    return with_all(state, rows.live())
 
 
 def _session(values: list[Any]) -> Session:
@@ -68,9 +89,11 @@ def _runs(told: Any, last: int) -> list[Run]:
 
 
 def _run(told: Any, last: int) -> Run:
-    values = table.RUN.read(told, last, frozenset({"subagents"}))
-    subagents = within(".subagents", each, told.get("subagents", []), _subagent, last)
-    run = Run(*table.RUN.fill(values, {"subagents": mapped((sub.id, sub) for sub in subagents)}))
+    values = table.RUN.read(told, last, SCOPED)
+    going = told.get("status") == "running"
+    run = Run(*table.RUN.fill(values, {"subagents": {} if going else _subagents(told, last)}))
+    if not going and not SCOPED.isdisjoint(told.keys() - {"subagents"}):
+        raise Wrong("has something open, and is over")
     if run.last < run.first:
         raise Wrong("ends before it begins", ".last")
     if run.status == "error" and run.error is None:
@@ -80,6 +103,17 @@ def _run(told: Any, last: int) -> Run:
     if run.status == "interrupted" and not (isinstance(run.outcome, Object) and named(run.outcome.get("interrupts"))):
         raise Wrong("must hold the interrupts", ".outcome")
     return run
+
+
+def _scope(told: Any, last: int) -> Scope:
+    """Read what is in scope, from the run that goes on or from a place of its own."""
+    values = table.SCOPE.read(told, last, table.RUN.names | {"subagents"} if "status" in told else SUBAGENTS)
+    return Scope(*table.SCOPE.fill(values, {"subagents": _subagents(told, last)}))
+
+
+def _subagents(told: Told, last: int) -> Mapping[str, Subagent]:
+    subagents = within(".subagents", each, told.get("subagents", []), _subagent, last)
+    return mapped((sub.id, sub) for sub in subagents)
 
 
 def _subagent(told: Any, last: int) -> Subagent:

@@ -48,6 +48,7 @@ class Record:
             if field.shape.holds is not None:
                 self._readers[f"{field.name}*"] = (place, flat(field.shape))
             self._plan.append((place, field))
+        self.names = frozenset(self._readers)
         self._required = [(place, field.name) for place, field in self._plan if field.default is REQUIRED]
 
     def told(

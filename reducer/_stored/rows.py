@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
 from pyrsistent import pvector
 
+from reducer._cases._entities import ids_of
 from reducer._index import Index
 from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Call, Entry, Key, Message, Row
 from reducer._stored import table
 from reducer._stored.record import Record
-from reducer._stored.shapes import FLAG, MARK, POSITION, Shape, array, mapped, members, span_of
+from reducer._stored.shapes import FLAG, POSITION, Shape, array, members, span_of
 from reducer._stored.shapes import TEXT as STRING
 from reducer._stored.values import Wrong, text_of, within
 from reducer._text import Rope
 
 Told = dict[str, Any]
 
-_ROW = frozenset({"at", "t", "calls", "since", "past"})
+_ROW = frozenset({"at", "t", "calls", "past"})
 _APART = frozenset({TEXT, REASONING, "also", "open", "last"})
 _BEGINS = _ROW | _APART
 _CALL = frozenset({"also", "open", "at", "t"})
-_RESULT = frozenset({"at", "named"})
-_ACTIVITY = frozenset({"at"})
+_WHOLE = frozenset({"at"})
 _UNKNOWN = Entry(None, -1, -1)
 _ID = 2
 """How many parts a key has at least: the kind and an id. What has more is another of that id."""
@@ -55,7 +54,6 @@ class Rows:
         self._items: dict[int, Key] = {}
         self._answered: set[str] = set()
         self._continued: set[int] = set()
-        self._named: dict[str, Key] = {}
 
     def read(self, told: Any) -> None:
         """Read all rows."""
@@ -85,18 +83,16 @@ class Rows:
         return key
 
     def index(self) -> Index[Key, Entry]:
-        """Return what is not open, results under their message ids too."""
-        # Of several results under one id the fold means the first that it has, wherever that is in the timeline.
-        entries = {key: self._entries[key] for key in self._named.values()}
-        entries.update((key, entry) for key, entry in self._entries.items() if key not in self._open)
-        for key in [key for key in entries if key[0] == RESULT]:
-            first = entries[key].first
-            entries.setdefault(key[:_ID], Entry(key, first, first))
-        return Index.of(entries)
+        """Return what is not open."""
+        return Index.of({key: entry for key, entry in self._entries.items() if key not in self._open})
 
-    def live(self) -> Mapping[Key, Entry]:
+    def ids(self) -> Index[str, tuple[Key, ...]]:
+        """Return which messages stand under each id."""
+        return ids_of([*self.timeline, *(key for key in self._entries if key[0] != CALL)])
+
+    def live(self) -> dict[Key, Entry]:
         """Return what is open."""
-        return mapped((key, self._entries[key]) for key in self._open)
+        return {key: self._entries[key] for key in self._open}
 
     def _item(self, number: int, told: Told) -> None:
         """Read a row, and what begins in it."""
@@ -109,7 +105,7 @@ class Rows:
         elif RESULT in told:
             self._items[number] = self._result(told)
         elif ACTIVITY in told:
-            values = table.ACTIVITY.read(told, self.last, _ACTIVITY)
+            values = table.ACTIVITY.read(told, self.last, _WHOLE)
             self._items[number] = self._whole((ACTIVITY, values[0]), table.ACTIVITY, values, told)
         else:
             span = self._span(told)
@@ -141,36 +137,36 @@ class Rows:
         self._finish(self._message(told, _APART, self._read(told, "last", POSITION)))
 
     def _row(self, draft: _Draft, told: Told, span: tuple[int, int]) -> None:
-        calls, since = None, -1
         if "calls" in told:
-            place = (draft.key, len(draft.rows))
-            calls = pvector(within(".calls", self._calls, told["calls"], draft, place))
-            since = self._entries[calls[0]].first
-        since = self._read(told, "since", MARK, since)
+            within(".calls", self._calls, told["calls"], draft, (draft.key, len(draft.rows)))
         draft.past = self._read(told, "past", FLAG, False)
-        if calls is None and since >= 0:
-            raise Wrong("is said of a row without calls", ".since")
-        if calls is not None and draft.past:
-            raise Wrong("is said of a row with calls", ".past")
-        draft.rows.append(Row(*span, self._rope(told), calls, since))
+        draft.rows.append(Row(*span, self._rope(told, span[1])))
         self.timeline.append(draft.key)
 
-    def _calls(self, told: Any, draft: _Draft, place: tuple[Key, int]) -> list[Key]:
+    def _calls(self, told: Any, draft: _Draft, place: tuple[Key, int]) -> None:
         if not array(told) or draft.key[0] != TEXT:
             raise Wrong("must hold a call, in a text message")
-        return [within(f"[{number}]", self._call, one, draft, place) for number, one in enumerate(told)]
+        first, rank = -1, 0
+        for number, one in enumerate(told):
+            key = within(f"[{number}]", self._call, one, draft, place)
+            # What one event brought stands in the order in which it brought it.
+            rank = rank + 1 if self._entries[key].first == first else 0
+            entry = self._entries[key]
+            first = entry.first
+            self._entries[key] = entry._replace(entity=entry.entity._replace(rank=rank))
 
     def _call(self, told: Any, draft: _Draft | None = None, place: tuple[Key, int] | None = None) -> Key:
         """Read a call, in a row or apart."""
         values = table.CALL.read(told, self.last, _CALL)
         first, last = self._span(told)
-        name, rope = values[0], self._rope(told)
+        name, rope = values[0], self._rope(told, last)
         key = self._keyed((CALL, name), told)
         found = {
             "home": name if draft is None else draft.key[1],
             "owner": None if draft is None else table.MESSAGE.value(draft.values, "owner"),
             "answered": len(key) == _ID and name in self._answered,
             "place": place,
+            "rank": 0,
         }
         self._whose(table.CALL, values, first, found)
         call = Call(*values)
@@ -180,11 +176,8 @@ class Rows:
         return key
 
     def _result(self, told: Told) -> Key:
-        values = table.RESULT.read(told, self.last, _RESULT)
-        key = self._whole((RESULT, values[0], values[1]), table.RESULT, values, told)
-        if self._read(told, "named", FLAG, False) and self._named.setdefault(values[0], key) != key:
-            raise Wrong("is said of two results", ".named")
-        return key
+        values = table.RESULT.read(told, self.last, _WHOLE)
+        return self._whole((RESULT, values[0], values[1]), table.RESULT, values, told)
 
     def _whole(self, key: Key, record: Record, values: list[Any], told: Told) -> Key:
         """Take a result or an activity."""
@@ -198,14 +191,12 @@ class Rows:
     def _finish(self, draft: _Draft) -> None:
         """Make a message of which all rows are known."""
         rows = draft.rows
-        groups = [ordinal for ordinal, row in enumerate(rows) if row[3] is not None]
         first, rope, last = -1, None, draft.last
-        if rows and rows[-1].calls is None and not draft.past:
+        if rows and not draft.past:
             if last is not None:
                 raise Wrong("is said of a message that has a current row", ".last")
-            first, last, rope, *_ = rows.pop()
-        found = {"rows": pvector(rows), "group": groups[-1] if groups else -1}
-        message = Message(*table.MESSAGE.fill(draft.values, found))
+            first, last, rope = rows.pop()
+        message = Message(*table.MESSAGE.fill(draft.values, {"rows": pvector(rows)}))
         self._entries[draft.key] = Entry(message, first, rows[-1].last if last is None else last, rope)
 
     def _keyed(self, key: Key, told: Told) -> Key:
@@ -237,6 +228,6 @@ class Rows:
         span: tuple[int, int] = within(".at", span_of, told["at"], self.last)
         return span
 
-    def _rope(self, told: Told) -> Rope:
+    def _rope(self, told: Told, last: int) -> Rope:
         text = within(".t", text_of, told.get("t", ""))
-        return (text, None, 0) if text else None
+        return (text, None, 0, last) if text else None

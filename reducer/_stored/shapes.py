@@ -211,6 +211,7 @@ COUNTS: Final = _mapping(RULE, integer(1, bounded=False))
 NAMES: Final = _mapping(TEXT, TEXT)
 MAYBES: Final = _mapping(TEXT, OWNER)
 STEPS: Final = _mapping(OWNER, TEXT, POSITION, joined=True)
+GROUPS: Final = _mapping(MESSAGE_KEY, COUNT)
 OWNERS: Final = _mapping(TEXT, TEXT, OWNER, joined=True)
 
 

@@ -25,6 +25,7 @@ from reducer._state import (
     Result,
     Row,
     Run,
+    Scope,
     Session,
     Settled,
     State,
@@ -40,6 +41,7 @@ from reducer._stored.shapes import (
     COUNT,
     COUNTS,
     FLAG,
+    GROUPS,
     INTERRUPTS,
     MARK,
     MAYBES,
@@ -83,7 +85,6 @@ MESSAGE: Final = Record(
         "kind": "text or reasoning",
         "id": "text or reasoning",
         "rows": "the rows that name it",
-        "group": "the last row that holds calls",
     },
 )
 CALL: Final = Record(
@@ -98,7 +99,7 @@ CALL: Final = Record(
     Field("echo", "echo", COUNT, None),
     _METADATA,
     *_SEALED,
-    elsewhere={"place": "the row that holds it"},
+    elsewhere={"place": "the row that holds it", "rank": "where it stands there"},
 )
 RESULT: Final = Record(
     Result,
@@ -121,13 +122,13 @@ ACTIVITY: Final = Record(
     _METADATA,
     *_WHOSE,
 )
-ROW: Final = Record(Row, Field("since", "since", MARK, DERIVED), elsewhere={**_SPAN, "rope": "t", "calls": "calls"})
+ROW: Final = Record(Row, elsewhere={**_SPAN, "rope": "t"})
 ENTRY: Final = Record(Entry, elsewhere={"entity": "the row or call", **_SPAN, "rope": "t"})
 LANE: Final = Record(
     Lane,
     Field("text", "text", MARK, -1),
     Field("reasoning", "reasoning", MARK, -1),
-    Field("group", "group", MARK, -1),
+    Field("groups", "groups", GROUPS, {}),
     Field("latest", "latest", MESSAGE_KEY, None),
 )
 STREAM: Final = Record(Stream, Field("key", "key", STREAM_KEY), Field("established", "established", MAYBES, {}))
@@ -149,9 +150,11 @@ CONVERSATION: Final = Record(
     elsewhere={
         "timeline": "rows",
         "index": "rows and apart",
+        "ids": "rows and apart",
         "lanes": "lanes",
         "streams": "streams",
         "settled": "settled",
+        "base": "the last run's first or last position",
     },
 )
 SUBAGENT: Final = Record(
@@ -179,6 +182,10 @@ RUN: Final = Record(
     Field("code", "code", TEXT, None),
     Field("usage", "usage", USAGE, pvector()),
     Field("echoed", "echoed", FLAG, False),
+    elsewhere={"subagents": "subagents"},
+)
+SCOPE: Final = Record(
+    Scope,
     Field("steps", "steps", STEPS, {}),
     Field("spans", "spans", MAYBES, {}),
     Field("thinking", "thinking", NAMES, {}),
@@ -205,7 +212,7 @@ SESSION: Final = Record(
     Field("anomalies", "anomalies", ANOMALIES.shape(), Anomalies()),
     Field("thread_id", "thread", TEXT, None),
     Field("begun", "begun", FLAG, False),
-    elsewhere={"runs": "runs"},
+    elsewhere={"runs": "runs", "scope": "the run that goes on, or scope", "active": "the last run"},
 )
 STATE: Final = Record(
     State,
@@ -214,7 +221,7 @@ STATE: Final = Record(
         "live": "the rows and calls that are open",
         "conversation": "rows, apart, lanes, streams, unclaimed, settled, opened",
         "session": "state, thread, runs, interrupts, anomalies, begun",
-        "pen": "the row that it writes, where all others are (at_rest)",
+        "ropes": "the rows and calls that are open",
     },
 )
 
@@ -235,6 +242,7 @@ RECORDS: Final = {
         STREAMS,
         SETTLED,
         RUN,
+        SCOPE,
         SUBAGENT,
         ANOMALY,
         ANOMALIES,

@@ -7,9 +7,23 @@ it. So most of what ties records together is where they stand, and cannot be wro
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import Any
 
-from reducer._state import ACTIVITY, CALL, RESULT, Conversation, Entry, Key, Owner, Row, State, at_rest
+from reducer._order import Conversed
+from reducer._state import (
+    ACTIVITY,
+    CALL,
+    RESULT,
+    Conversation,
+    Key,
+    Owner,
+    Row,
+    Run,
+    Scope,
+    State,
+    Subagent,
+)
 from reducer._stored import table
 from reducer._stored.record import values_of
 from reducer._stored.shapes import OWNER, in_order, span
@@ -21,12 +35,17 @@ Told = dict[str, Any]
 
 def document(state: State) -> Told:
     """Return what the file holds of `state`."""
-    state = at_rest(state)
     conversation, session = state.conversation, state.session
     rows = Rows(state)
     told = table.STATE.told(state, {})
     table.SESSION.told(session, told)
-    _add(told, "runs", [_run(run) for run in session.runs])
+    scope = _scope(session.scope)
+    runs = [_run(run) for run in session.runs]
+    if runs and session.runs[-1].status == "running":
+        runs[-1] |= scope
+    else:
+        _add(told, "scope", scope)
+    _add(told, "runs", runs)
     _add(told, "rows", rows.told)
     _add(told, "apart", rows.apart())
     _add(told, "lanes", _lanes(conversation))
@@ -43,10 +62,16 @@ def _add(told: Told, name: str, value: Any) -> None:
         told[name] = value
 
 
-def _run(run: Any) -> Told:
-    subagents = [table.SUBAGENT.told(values_of(sub), {}) for _, sub in in_order(run.subagents)]
-    told = table.RUN.told(run, {})
-    _add(told, "subagents", subagents)
+def _run(run: Run) -> Told:
+    return _with_subagents(table.RUN.told(run, {}), run.subagents)
+
+
+def _scope(scope: Scope) -> Told:
+    return _with_subagents(table.SCOPE.told(scope, {}), scope.subagents)
+
+
+def _with_subagents(told: Told, subagents: Mapping[str, Subagent]) -> Told:
+    _add(told, "subagents", [table.SUBAGENT.told(values_of(sub), {}) for _, sub in in_order(subagents)])
     return told
 
 
@@ -68,13 +93,12 @@ class Rows:
 
     def __init__(self, state: State) -> None:
         self.live = state.live
-        self.entries: dict[Key, Entry] = state.conversation.index.to_dict()
-        self.entries.update(state.live)
+        self.look = Conversed(state)
+        self.entries = self.look.entries
         self.starts = [run.first for run in state.session.runs]
-        self.answered = {key[2] for key in self.entries if key[0] == RESULT and len(key) > 2}
+        self.answered = {key[2] for key in self.entries if key[0] == RESULT}
         self.calls: set[Key] = set()
         self.items: dict[Key, int] = {}
-        self.named: dict[str, Key] = {}
         self.ordinals: dict[Key, int] = {}
         self.told: list[Told] = []
         for key in state.conversation.timeline:
@@ -89,10 +113,6 @@ class Rows:
             return {**table.ACTIVITY.told(entity, {}, self._whose(entity, first)), "at": span(first, last)}
         told = table.RESULT.told(entity, {}, self._whose(entity, first))
         told["at"] = span(first, last)
-        name = entity.id
-        # A message id means one result; most often it has only one.
-        if self.named.setdefault(name, key) != key and self.entries[key[:2]].entity == key:
-            told["named"] = True
         return told
 
     def _row(self, key: Key) -> Told:
@@ -109,10 +129,9 @@ class Rows:
             told = self._message(key, row.first)
         told["at"] = span(row.first, row.last)
         self._text(told, row.rope)
-        if row.calls is not None:
-            told["calls"] = [self._call(call, message.owner, key[1]) for call in row.calls]
-            table.ROW.told(row, told, {"since": self.entries[row.calls[0]].first if row.calls else -1})
-        elif first < 0 and ordinal == len(message.rows) - 1:
+        calls = self.look.calls(key, ordinal)
+        _add(told, "calls", [self._call(call, message.owner, key[1]) for call in calls])
+        if first < 0 and ordinal == len(message.rows) - 1:
             told["past"] = True
         return told
 
@@ -123,7 +142,6 @@ class Rows:
         self._key(told, key)
         rows = message.rows
         derived = self._whose(message, start)
-        assert message.group == max([n for n, row in enumerate(rows) if row.calls is not None], default=-1)
         derived["role"] = table.ROLES[key[0]]
         if first < 0 and not (rows and rows[-1].last == last):
             told["last"] = last
