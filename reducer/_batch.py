@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from reducer._cases._entities import is_cut
-from reducer._state import CALL, REASONING, TEXT, Key, Owner, State
+from reducer._state import CALL, NO_PEN, REASONING, TEXT, Key, Owner, State
 from reducer._text import append
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
@@ -52,7 +52,7 @@ class Batch:
 
     def write(self, position: int, chosen: Collection[_Waiting] | None = None) -> State:
         """Write what waits, or the `chosen` part of it, and return the state at `position`."""
-        _, live, ropes, conversation, session = self.state
+        _, live, ropes, conversation, session, _ = self.state
         if chosen is None:
             chosen = [one for kind in self.waiting.values() for one in kind.values()]
         if chosen:
@@ -62,7 +62,7 @@ class Batch:
                 fresh[one.place] = append(fresh[one.place], "".join(one.deltas), one.last)
                 del self.waiting[one.key[0]][one.key[1]]
             ropes = tuple(fresh) if isinstance(ropes, tuple) else fresh.persistent()
-        self.state = _new(State, (position, live, ropes, conversation, session))
+        self.state = _new(State, (position, live, ropes, conversation, session, NO_PEN))
         return self.state
 
     def touched(self, kind: str, event: Any) -> Sequence[_Waiting] | None:

@@ -39,7 +39,6 @@ from reducer._cases.messages import append_unknown, messages_snapshot
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
 from reducer._frozen import Object, Unfreezable, freeze, to_wire
-from reducer._live import with_rope
 from reducer._rules import RULES
 from reducer._run import current, with_session
 from reducer._short import SHORT, Short
@@ -119,7 +118,7 @@ _SHORT: dict[type, Short] = {}
 _GATHERS: dict[type, tuple[str, bool, bool]] = {}
 
 
-def fold(state: State, event: object) -> State:
+def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912 - one call for a delta, with no other in it
     """Return the state after `event`; nothing that is passed in changes.
 
     `event` is an object of the official SDK, what `decode` returned, or a wire mapping with camelCase keys. Whatever
@@ -133,22 +132,23 @@ def fold(state: State, event: object) -> State:
             # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of
             # what one costs. Fields are read from the object's dict, for less than by name.
             kind, identity = delta_of
-            position, live, ropes, conversation, session = state
+            position, live, ropes, conversation, session, pen = state
             fields = event.__dict__
-            one = live.get((kind, fields[identity]))
-            if one is not None:
-                entity, first, _, place, quiet = one
-                delta, tag = fields["delta"], fields["subagent_run_id"]
-                if (
-                    quiet
-                    and type(delta) is str
-                    and delta
-                    and fields["metadata"] is None
-                    and not event.__pydantic_extra__  # type: ignore[attr-defined]
-                    and conversation.streams is None
-                    and (tag is None or tag == entity.tag)
-                    and (first >= conversation.opened or kind is CALL or not is_cut(conversation, entity, first))
-                ):
+            name, delta, tag = fields[identity], fields["delta"], fields["subagent_run_id"]
+            if (
+                type(delta) is str and delta and fields["metadata"] is None and not event.__pydantic_extra__  # type: ignore[attr-defined]
+            ):
+                written, form, owner, place = pen
+                if written != name or form is not kind:
+                    place = -1
+                    one = live.get((kind, name))
+                    if one is not None and one[4] and conversation.streams is None:
+                        entity, first, _, place, _ = one
+                        if first < conversation.opened and kind is not CALL and is_cut(conversation, entity, first):
+                            place = -1
+                        owner = entity.tag
+                        pen = (name, kind, owner, place)
+                if place >= 0 and (tag is None or tag == owner):
                     rope = ropes[place]
                     if rope is None:
                         rope = (delta, None, 1, position)
@@ -158,14 +158,23 @@ def fold(state: State, event: object) -> State:
                         rope = pack(rope, delta, position)
                     if len(ropes) == 1:
                         ropes = (rope,)
+                    elif type(ropes) is tuple:
+                        changed = [*ropes]
+                        changed[place] = rope
+                        ropes = tuple(changed)
                     else:
-                        ropes = with_rope(ropes, place, rope)
-                    return _new(State, (position + 1, live, ropes, conversation, session))
+                        ropes = ropes.set(place, rope)  # type: ignore[union-attr]
+                    return _new(State, (position + 1, live, ropes, conversation, session, pen))  # type: ignore[no-any-return]
         elif cls in _SHORT:
             after = _SHORT[cls](state, event)
             if after is not None:
                 return after
-        route = _ROUTES.get(cls) or _route(event)
+        route = _ROUTES.get(cls)
+        if route is None:
+            route = _route(event)
+            if cls in _ROUTES:
+                # Found now, so that the first event of its class goes as all others do.
+                return fold(state, event)
         return _general(state, event, route)
     except (TypeError, AttributeError, KeyError):
         # SDK objects can be changed after they were checked: the rules of the wire say what is wrong with this one.
@@ -217,7 +226,7 @@ def _general(state: State, event: Any, route: Route) -> State:
         if case.ends is not NOTHING and state.conversation.streams is not None:
             state = _ended(state, event, case.ends)
         state = case.apply(state, event)
-    return state._replace(position=state.position + 1)
+    return State(state.position + 1, *state[1:5])
 
 
 def _admitted(event: object) -> Event:

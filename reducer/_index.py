@@ -24,7 +24,7 @@ SMALL = 24
 TOP = 16
 """So many entries an index's top layer holds, which is copied on each write."""
 
-FACTOR = 12
+FACTOR = 4
 """How many times the size of a layer the one below it has at least."""
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import attrs
 
 from reducer._frozen import freeze, same, thaw
-from reducer._order import Conversed, merged_order, names, occurrences, streamed_names, streamed_order
-from reducer._state import ACTIVITY, RESULT, TEXT, Anomaly, Entry, Key, Row, Run, State
+from reducer._order import Conversed, merged_order, names, streamed_names, streamed_order
+from reducer._state import ACTIVITY, RESULT, Anomaly, Entry, Key, Row, Run, State
 from reducer._text import text
 
 
@@ -275,25 +275,20 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _pending(look: Conversed) -> list[str]:
-    """Return the ids of the calls that have no result, in the order of the timeline."""
-    calls: list[Entry] = []
-    results: dict[str, int] = {}
-    opened: dict[str, int] = {}
-    for key, ordinal in occurrences(look.timeline):
-        if key[0] == RESULT:
-            results.setdefault(key[2], look.entries[key].first)
-        elif key[0] == TEXT:
-            for call in look.calls(key, ordinal):
-                entry = look.entries[call]
-                calls.append(entry)
-                opened[call[1]] = min(entry.first, opened.get(call[1], entry.first))
-    waiting: dict[str, int] = {}
-    for entity, first, _, _ in calls:
-        # A result that came before the first call of its id is that call's.
-        early = first == opened[entity.id] and results.get(entity.id, first) < first
-        if not entity.answered and not early:
-            waiting.setdefault(entity.id, first)
-    return sorted(waiting, key=waiting.__getitem__)
+    """Return the ids of the calls that have no result, in the order in which they opened."""
+    calls = [
+        look.entries[call]
+        for key in dict.fromkeys(look.timeline)
+        for _, shown in sorted(look.grouped.get(key, {}).items())
+        for call in shown
+    ]
+    # Stable, for what one event stated has one position.
+    calls.sort(key=_first)
+    return list(dict.fromkeys(entry.entity.id for entry in calls if not entry.entity.answered))
+
+
+def _first(entry: Entry) -> int:
+    return entry.first
 
 
 def _usage(runs: Iterable[Run]) -> list[dict[str, Any]]:

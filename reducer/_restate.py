@@ -155,7 +155,7 @@ def _facts(state: State, look: Conversed) -> dict[Key, list[Any]]:
             facts.setdefault(key[:2], []).append((call, text(entry.rope)))
         elif kind in (TEXT, REASONING):
             rows = look.rows(key)
-            message = entity._replace(run=0, tag=None, rows=None, stated=is_shell(entry))
+            message = entity._replace(run=0, tag=None, rows=None, stated=key not in look.grouped and is_shell(entry))
             facts[key] = [message, len(rows), is_current(state, entry), _joinable(state, key, entry)]
     for one in streamed_order(look):
         if one.key[0] in (TEXT, REASONING):

@@ -18,9 +18,11 @@ from pyrsistent import PVector, pvector
 
 from reducer._cases._entities import is_cut
 from reducer._index import SMALL, assoc
+from reducer._live import with_rope
 from reducer._state import (
     CALL,
     HOLE,
+    NO_PEN,
     REASONING,
     RESULT,
     TEXT,
@@ -38,6 +40,7 @@ from reducer._state import (
     Session,
     State,
 )
+from reducer._text import append
 
 Short: TypeAlias = "Callable[[State, Any], State | None]"
 
@@ -57,7 +60,7 @@ def content(kind: str) -> Short:
     is_call = kind == CALL
 
     def append_delta(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session = state
+        position, live, ropes, conversation, session, _ = state
         delta, tag = event.delta, event.subagent_run_id
         one = live.get((kind, event.tool_call_id if is_call else event.message_id))
         if one is None or event.metadata is not None or event.notes or type(delta) is not str or not delta:
@@ -71,7 +74,7 @@ def content(kind: str) -> Short:
         ):
             return None
         ropes = with_rope(ropes, place, append(ropes[place], delta, position))
-        return _new(State, (position + 1, live, ropes, conversation, session))  # type: ignore[no-any-return]
+        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return append_delta
 
@@ -81,8 +84,8 @@ def start(kind: str, *, sdk: bool) -> Short:
     roles, is_text = _ROLES[kind], kind == TEXT
 
     def open_message(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session = state
-        timeline, index, ids, lanes, streams, unclaimed, settled, _, base = conversation
+        position, live, ropes, conversation, session, _ = state
+        timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, tag, role = event.message_id, event.subagent_run_id, event.role
         key: Key = (kind, name)
         run, scope = session.active, session.scope
@@ -117,8 +120,10 @@ def start(kind: str, *, sdk: bool) -> Short:
         entity = _new(Message, said)
         live, ropes = opening(live, ropes, key, entity, position)
         lanes, timeline, ids = in_lane(lanes, tag, lane), timeline.append(key), ids.put(name, (key,))
-        conversation = _new(Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base))
-        return _new(State, (position + 1, live, ropes, conversation, session))  # type: ignore[no-any-return]
+        conversation = _new(
+            Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
+        )
+        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return open_message
 
@@ -128,7 +133,7 @@ def end(kind: str, *, sdk: bool) -> Short:
     is_call = kind == CALL
 
     def close(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session = state
+        position, live, ropes, conversation, session, _ = state
         name, tag = event.tool_call_id if is_call else event.message_id, event.subagent_run_id
         key: Key = (kind, name)
         one = live.get(key)
@@ -146,10 +151,10 @@ def end(kind: str, *, sdk: bool) -> Short:
             return None
         rope = ropes[place]
         live, ropes = closing(live, ropes, key, place)
-        timeline, index, ids, lanes, _, unclaimed, settled, opened, base = conversation
+        timeline, index, ids, lanes, _, unclaimed, settled, opened, base, early = conversation
         index = index.put(key, _new(Entry, (entity, first, position, rope)))
-        conversation = _new(Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, opened, base))
-        return _new(State, (position + 1, live, ropes, conversation, session))  # type: ignore[no-any-return]
+        conversation = _new(Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, opened, base, early))
+        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return close
 
@@ -158,8 +163,8 @@ def call(*, sdk: bool) -> Short:
     """Open a new call: in its parent's current row or group, in its lane's latest group, or in a group of its own."""
 
     def open_call(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session = state
-        timeline, index, ids, lanes, streams, unclaimed, settled, _, base = conversation
+        position, live, ropes, conversation, session, _ = state
+        timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, tool, parent, tag = (
             event.tool_call_id,
             event.tool_call_name,
@@ -172,6 +177,7 @@ def call(*, sdk: bool) -> Short:
             not run
             or streams is not None
             or unclaimed
+            or early
             or type(live) is not dict
             or len(live) >= SMALL
             or event.metadata is not None
@@ -229,8 +235,10 @@ def call(*, sdk: bool) -> Short:
         entity = _new(Call, (*called, None, None, None, None))
         live, ropes = opening(live, ropes, key, entity, position)
         lanes = in_lane(lanes, tag, _new(Lane, (position, position, groups, latest)))
-        conversation = _new(Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base))
-        return _new(State, (position + 1, live, ropes, conversation, session))  # type: ignore[no-any-return]
+        conversation = _new(
+            Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
+        )
+        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return open_call
 
@@ -239,8 +247,8 @@ def result(*, sdk: bool) -> Short:
     """Add a new result of text for a call that is closed and has none."""
 
     def add_result(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session = state
-        timeline, index, ids, lanes, streams, unclaimed, settled, _, base = conversation
+        position, live, ropes, conversation, session, _ = state
+        timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, answers, said, tag = event.message_id, event.tool_call_id, event.content, event.subagent_run_id
         if (
             not session.active
@@ -272,8 +280,10 @@ def result(*, sdk: bool) -> Short:
         )
         lanes = in_lane(lanes, tag, _new(Lane, (position, position, _NO_GROUPS, None)))
         timeline, ids = timeline.append(key), ids.put(name, (key,))
-        conversation = _new(Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base))
-        return _new(State, (position + 1, live, ropes, conversation, session))  # type: ignore[no-any-return]
+        conversation = _new(
+            Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
+        )
+        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return add_result
 
@@ -282,7 +292,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
     """Open or close a reasoning span."""
 
     def bracket(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session = state
+        position, live, ropes, conversation, session, _ = state
         name, tag = event.message_id, event.subagent_run_id
         steps, spans, subagents, thinking, owners = session.scope
         key: Key = (REASONING, name)
@@ -311,7 +321,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
         shared, runs, interrupts, anomalies, thread_id, begun, _, active = session
         scope = _new(Scope, (steps, spans, subagents, thinking, owners))
         session = _new(Session, (shared, runs, interrupts, anomalies, thread_id, begun, scope, active))
-        return _new(State, (position + 1, live, ropes, conversation, session))  # type: ignore[no-any-return]
+        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
 
     return bracket
 

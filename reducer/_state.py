@@ -202,7 +202,8 @@ class Conversation(NamedTuple):
     `ids` has for each message id the first message of each kind that stands under it, by kind.
     `streams` are the open chunk streams, `None` where there are none, `unclaimed` the encrypted values that came before
     their entity, `settled` what a messages snapshot left, `opened` the position of the last opening that cut anything.
-    `base` is the lane of an owner who has opened nothing since the last run boundary, which cuts all rows and groups.
+    `base` is the lane of an owner who has opened nothing since the last run boundary, which cuts all rows and groups,
+    `early` has the ids of calls that were answered and have yet to come.
     """
 
     timeline: PVector[Key] = pvector()
@@ -215,6 +216,7 @@ class Conversation(NamedTuple):
     settled: Settled | None = None
     opened: int = -1
     base: Lane = Lane()
+    early: Mapping[str, bool] = {}
 
 
 @attrs.frozen
@@ -360,6 +362,16 @@ Ropes: TypeAlias = "tuple[Any, ...] | PVector[Any]"
 
 HOLE: tuple[()] = ()
 
+Pen = tuple[str, str, "str | None", int]
+"""Id, kind and tag of the entity that the last event was a delta for, and the place of its text.
+
+A stream is mostly deltas for the entity that the last delta was for. For those nothing has to be looked up: whatever
+could have cut the row or closed the entity has put the pen down. It is derived: states are equal whatever they have.
+"""
+
+NO_PEN: Pen = ("", "", None, -1)
+"""The last event was no delta."""
+
 
 class State(NamedTuple):
     """All that the events so far have said. Make one with `EMPTY` or `seed`, go on with `fold`, look with `project`.
@@ -373,9 +385,10 @@ class State(NamedTuple):
     ropes: Ropes = ()
     conversation: Conversation = Conversation()
     session: Session = Session()
+    pen: Pen = NO_PEN
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State) or self[0] != other[0] or self[3:] != other[3:]:
+        if not isinstance(other, State) or self[0] != other[0] or self[3:5] != other[3:5]:
             return False
         # Where a text lies among the others says nothing.
         return opened(self) == opened(other)

@@ -575,7 +575,6 @@ BAD: list[tuple[str, Any, str | None]] = [
     ("rows.0.metadata", [], "rows[0].metadata"),
     ("rows.0.last", 9, "rows[0].last"),
     ("rows.5.last", 8, "rows[5].last"),
-    ("rows.1.past", True, "rows[1].past"),
     ("rows.1.calls", [], "rows[1].calls"),
     ("rows.1.calls.0.id", GONE, "rows[1].calls[0].id"),
     ("rows.1.calls.0.id", "z", "apart.calls[0]"),
@@ -594,7 +593,6 @@ BAD: list[tuple[str, Any, str | None]] = [
     ("rows.3.row", 99, "rows[3].row"),
     ("rows.3.role", "user", "rows[3].role"),
     ("rows.4.content", "text", "rows[4].content"),
-    ("rows.4.named", True, "rows[4].named"),
     ("rows.5.calls", [{"id": "y", "name": "f", "at": 7}], "rows[5].calls"),
     ("rows.6", {"result": "x", "call": "c", "t": "", "at": 8}, "rows[6]"),
     ("apart.messages", [{"text": "n"}], "apart.messages[0].last"),
@@ -604,7 +602,7 @@ BAD: list[tuple[str, Any, str | None]] = [
     ("apart.rows", [], "apart.rows"),
     ("lanes.1.owner", None, "lanes"),
     ("lanes.0.text", -2, "lanes[0].text"),
-    ("lanes.0.group", 9, "lanes[0].group"),
+    ("lanes.0.groups", [[["text", "m"], -1]], "lanes[0].groups[0]"),
     ("lanes.0.latest", ["call", "c"], "lanes[0].latest"),
     ("lanes.0.latest", ["text"], "lanes[0].latest"),
     ("streams", [], None),
@@ -645,10 +643,13 @@ class TestHandmade:
         error = refused(sealed(told))
         assert error.where == (path if where is None else where), error
 
-    def test_two_named(self) -> None:
-        """Of the results under one id one is what the id means."""
-        results = [{"result": "x", "call": call, "t": "", "at": 0, "named": True} for call in ("c", "d")]
-        assert refused(sealed({"events": 1, "state": {}, "rows": results})).where == "rows[1].named"
+    def test_scope_of_a_run(self) -> None:
+        """What is open in a run that goes on is told there, and what is over has nothing open."""
+        run = {"id": "r", "thread": "t", "first": 0, "last": 0, "status": "running"}
+        told = {"events": 1, "state": {}, "runs": [run], "scope": {"spans": [["g", None]]}}
+        assert refused(sealed(told)).where == "scope"
+        over = {**run, "status": "finished", "spans": [["g", None]]}
+        assert refused(sealed({"events": 1, "state": {}, "runs": [over]})).where == "runs[0]"
 
     @given(ANY, st.integers(0, 60), st.randoms(use_true_random=False))
     def test_changed(self, stream: Stream, cut: int, chance: random.Random) -> None:

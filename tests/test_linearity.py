@@ -111,16 +111,19 @@ class TestLinearity:
     def test_copied_entries(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Mappings copy a bounded number of entries for each event, at any size of the thread."""
         copied = 0
-        put_all = indexing.Index.put_all
 
-        def counting(self: Any, entries: Any) -> Any:
-            nonlocal copied
-            after = put_all(self, entries)
-            old = {id(layer) for layer in self}
-            copied += sum(len(layer) for layer in after if id(layer) not in old)
-            return after
+        def counting(put: Any) -> Any:
+            def counted(self: Any, *entries: Any) -> Any:
+                nonlocal copied
+                after = put(self, *entries)
+                old = {id(layer) for layer in self}
+                copied += sum(len(layer) for layer in after if id(layer) not in old)
+                return after
 
-        monkeypatch.setattr(indexing.Index, "put_all", counting)
+            return counted
+
+        for name in ("put", "put_all"):
+            monkeypatch.setattr(indexing.Index, name, counting(getattr(indexing.Index, name)))
         figures = []
         for turns in (200, 4_000):
             copied = 0
@@ -135,15 +138,15 @@ class TestLinearity:
         joined = 0
         pack = texts.pack
 
-        def counting(rope: Any, delta: str) -> Any:
+        def counting(rope: Any, delta: str, position: int) -> Any:
             nonlocal joined
-            after = pack(rope, delta)
+            after = pack(rope, delta, position)
             assert after is not None
             joined += len(after[0])
             return after
 
         monkeypatch.setattr(texts, "pack", counting)
-        monkeypatch.setattr("reducer._short.pack", counting)
+        monkeypatch.setattr("reducer._fold.pack", counting)
         figures = []
         for deltas in (2_000, 100_000):
             joined = 0
@@ -155,5 +158,5 @@ class TestLinearity:
     def test_pieces(self) -> None:
         """A text of 100,000 deltas lies in a few dozen pieces, so that a look at it is cheap at any moment."""
         state = reduce(fold, run(*text("m", 100_000))[:-1], EMPTY)
-        assert len(texts.pieces(state.pen[4])) < 60
+        assert len(texts.pieces(state.ropes[0])) < 60
         assert project(state).messages[0]["content"] == "word" * 100_000

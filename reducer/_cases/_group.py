@@ -22,7 +22,7 @@ from reducer._cases._entities import (
     update,
 )
 from reducer._cases._message import create
-from reducer._index import assoc
+from reducer._index import assoc, dissoc
 from reducer._live import without
 from reducer._state import (
     CALL,
@@ -67,7 +67,10 @@ def place(
         lanes = state.conversation.lanes
         lane = lanes[owner]._replace(groups=assoc(lane.groups, target, ordinal), latest=target)
         state = state._replace(conversation=state.conversation._replace(lanes=assoc(lanes, owner, lane)))
+    # A result that came before its call is that call's.
+    early = state.conversation.early
     call = shell.entity._replace(
+        answered=name in early,
         name=tool,
         home=home,
         owner=owner,
@@ -76,6 +79,7 @@ def place(
         place=(target, ordinal),
         metadata=merged(shell.entity.metadata, event.metadata),
     )
+    state = state._replace(conversation=state.conversation._replace(early=dissoc(early, name)))
     return store(state, key, Entry(call, now, now, shell.rope), is_open=True)
 
 

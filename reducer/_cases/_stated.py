@@ -9,6 +9,7 @@ from pyrsistent import pvector
 
 from reducer._cases._entities import claim, find, is_cut, update
 from reducer._frozen import Object, freeze
+from reducer._index import assoc, dissoc
 from reducer._interrupts import Interrupts
 from reducer._order import grouped
 from reducer._run import with_session
@@ -139,19 +140,24 @@ def settle(state: State, keys: Iterable[Key], made: Mapping[Key, Entry]) -> Stat
     """
     calls = grouped(made)
     latest: dict[str, Key] = {}
-    early: set[str] = set()
     answered: dict[Key, None] = {}
+    early = state.conversation.early
     for key in keys:
         if key[0] == RESULT:
-            answered[latest.get(key[2]) or (CALL, key[2])] = None
-            early.add(key[2])
+            call = latest.get(key[2]) or (CALL, key[2])
+            entry = find(state, call)
+            if key[2] not in latest and (entry is None or entry.entity.place is None or call in made):
+                early = assoc(early, key[2], True)
+            answered[call] = None
         for call in (call for row in calls.get(key, {}).values() for call in row):
-            if call[1] in early and call[1] not in latest:
+            if call[1] in early:
+                early = dissoc(early, call[1])
                 answered[call] = None
             latest[call[1]] = call
+    state = state._replace(conversation=state.conversation._replace(early=early))
     for key in answered:
         entry = find(state, key)
-        if entry is not None and not entry.entity.answered:
+        if entry is not None and entry.entity.place is not None and not entry.entity.answered:
             state = update(state, key, entry._replace(entity=entry.entity._replace(answered=True)))
     names = {key[1] for key in answered}
     interrupts = state.session.interrupts

@@ -125,6 +125,7 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
         index=Index.of(entities),
         ids=ids_of([*timeline, *(key for key in live if key[0] != CALL)]),
         settled=Settled(tuple(order), len(timeline), now),
+        early={},
         lanes=_lanes(state, {**entities, **live}, live),
     )
     state = with_all(state._replace(conversation=conversation), live)

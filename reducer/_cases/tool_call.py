@@ -25,6 +25,7 @@ from reducer._cases._entities import (
 )
 from reducer._cases._group import place, retire, revived, serves
 from reducer._frozen import freeze
+from reducer._index import assoc
 from reducer._run import with_session
 from reducer._state import CALL, RESULT, TEXT, Call, Entry, Key, Owner, Result, State, held
 from reducer._text import append, text
@@ -172,7 +173,10 @@ def add_result(state: State, key: Key, result: Result) -> State:
 def answer(state: State, call_id: str) -> State:
     """Note that the call `call_id` has a result, which also retires the interrupts that concern it."""
     entry = find(state, (CALL, call_id))
-    if entry is not None and not entry.entity.answered:
+    if entry is None or entry.entity.place is None:
+        conversation = state.conversation
+        state = state._replace(conversation=conversation._replace(early=assoc(conversation.early, call_id, True)))
+    elif not entry.entity.answered:
         call = entry.entity._replace(answered=True)
         state = update(state, (CALL, call_id), entry._replace(entity=call))
     interrupts = state.session.interrupts.answered(call_id)

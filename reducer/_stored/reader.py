@@ -51,6 +51,7 @@ def state_of(told: Any) -> State:
         "timeline": pvector(rows.timeline),
         "index": rows.index(),
         "ids": rows.ids(),
+        "early": rows.early(),
         "lanes": within(".lanes", _lanes, told.get("lanes", []), last),
         "streams": None if streams is None else within(".streams", _streams, streams, last),
         "settled": None if settled is None else within(".settled", _settled, settled, last, rows),

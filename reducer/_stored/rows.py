@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -13,7 +14,15 @@ from reducer._index import Index
 from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Call, Entry, Key, Message, Row
 from reducer._stored import table
 from reducer._stored.record import Record
-from reducer._stored.shapes import FLAG, POSITION, Shape, array, members, span_of
+from reducer._stored.shapes import (
+    FLAG,
+    POSITION,
+    Shape,
+    array,
+    mapped,
+    members,
+    span_of,
+)
 from reducer._stored.shapes import TEXT as STRING
 from reducer._stored.values import Wrong, text_of, within
 from reducer._text import Rope
@@ -89,6 +98,11 @@ class Rows:
     def ids(self) -> Index[str, tuple[Key, ...]]:
         """Return which messages stand under each id."""
         return ids_of([*self.timeline, *(key for key in self._entries if key[0] != CALL)])
+
+    def early(self) -> Mapping[str, bool]:
+        """Return the ids of calls that were answered and have yet to come."""
+        called = {key[1] for key, entry in self._entries.items() if key[0] == CALL and entry.entity.place is not None}
+        return mapped((name, True) for name in sorted(self._answered - called))
 
     def live(self) -> dict[Key, Entry]:
         """Return what is open."""

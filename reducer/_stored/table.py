@@ -151,6 +151,7 @@ CONVERSATION: Final = Record(
         "timeline": "rows",
         "index": "rows and apart",
         "ids": "rows and apart",
+        "early": "rows",
         "lanes": "lanes",
         "streams": "streams",
         "settled": "settled",
@@ -222,6 +223,7 @@ STATE: Final = Record(
         "conversation": "rows, apart, lanes, streams, unclaimed, settled, opened",
         "session": "state, thread, runs, interrupts, anomalies, begun",
         "ropes": "the rows and calls that are open",
+        "pen": "the last event; without it one look-up more",
     },
 )
 

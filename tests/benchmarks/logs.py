@@ -55,11 +55,17 @@ def _call(name: str, parent: str, **tag: Any) -> Iterator[BaseEvent]:
     for _ in range(10):
         yield ToolCallArgsEvent(tool_call_id=name, delta='{"a"')
     yield ToolCallEndEvent(tool_call_id=name)
+
+
+def _result(name: str, **tag: Any) -> Iterator[BaseEvent]:
     yield ToolCallResultEvent(message_id=f"result-{name}", tool_call_id=name, content="found", **tag)
 
 
 def chat(turns: int = 200) -> Log:
-    """Turns of a reasoning block of 20 deltas, a text of 60, and two calls of 10 argument deltas with results."""
+    """Turns of a reasoning block of 20 deltas, a text of 60, two calls of 10 argument deltas, and their results.
+
+    As the recorded producers do it: a model makes its calls, then they are answered.
+    """
 
     def events() -> Iterator[BaseEvent]:
         for turn in range(turns):
@@ -69,6 +75,8 @@ def chat(turns: int = 200) -> Log:
             yield from _text(f"m{turn}", 60)
             yield from _call(f"a{turn}", f"m{turn}")
             yield from _call(f"b{turn}", f"m{turn}")
+            yield from _result(f"a{turn}")
+            yield from _result(f"b{turn}")
 
     return _run(events())
 
@@ -91,6 +99,7 @@ def fanout(events: int = 50_000, lanes: int = 8) -> Log:
             yield from _text(f"m{name}", 40, **tag)
             yield ReasoningEncryptedValueEvent(subtype="message", entity_id=f"g{name}", encrypted_value="c2VjcmV0")
             yield from _call(f"c{name}", f"m{name}", **tag)
+            yield from _result(f"c{name}", **tag)
 
     chance = random.Random(1)
     open_lanes = [lane(number) for number in range(lanes)]

@@ -18,7 +18,9 @@ def assert_builds_nothing(event: Wire) -> None:
     before, now = after(), after(event)
     assert now.position == before.position + 1
     for layout in Layout:
-        assert seen(event, layout=layout) == seen(layout=layout)
+        shown, reference = seen(event, layout=layout).to_dict(), seen(layout=layout).to_dict()
+        assert shown["runs"][0].pop("span") == [0, reference["runs"][0].pop("span")[1] + 1]
+        assert shown == reference
 
 
 class TestRaw:

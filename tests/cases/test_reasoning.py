@@ -79,8 +79,9 @@ class TestReasoningStart:
         assert codes(*bare) == []
 
     def test_needs_a_run(self) -> None:
-        """Outside a run it is out of place and opens nothing."""
+        """Outside a run it is out of place, and closed by the run's start."""
         assert codes(span("START"), STARTED, FINISHED, onto=EMPTY) == ["first-event"]
+        assert codes(span("START"), span("START"), onto=EMPTY) == ["first-event", "span-already-open"]
 
 
 class TestReasoningEnd:
@@ -112,8 +113,9 @@ class TestReasoningEnd:
         assert codes(*events, span("END", subagentRunId="s2"), FINISHED) == []
 
     def test_needs_a_run(self) -> None:
-        """Outside a run it is out of place, and is not judged as a span's."""
-        assert codes(span("END"), onto=EMPTY) == ["first-event"]
+        """Outside a run it is out of place, and judged like any other."""
+        assert codes(span("START"), span("END"), onto=EMPTY) == ["first-event"]
+        assert codes(span("END"), onto=EMPTY) == ["first-event", "span-not-open"]
 
 
 class TestReasoningMessageStart:

@@ -45,7 +45,7 @@ class TestThinkingStart:
         assert others(thinking("START"), thinking("START"), thinking("END"), FINISHED) == ["span-already-open"]
 
     def test_needs_a_run(self) -> None:
-        """Outside a run it is out of place and opens nothing."""
+        """Outside a run it is out of place, and closed by the run's start."""
         assert others(thinking("START"), STARTED, FINISHED, onto=EMPTY) == ["first-event"]
 
 
@@ -63,8 +63,8 @@ class TestThinkingEnd:
         assert others(thinking("END"), FINISHED) == ["span-not-open"]
 
     def test_needs_a_run(self) -> None:
-        """Outside a run it is out of place."""
-        assert others(thinking("END"), onto=EMPTY) == ["first-event"]
+        """Outside a run it is out of place, and judged like any other."""
+        assert others(thinking("END"), onto=EMPTY) == ["first-event", "span-not-open"]
 
 
 class TestThinkingTextMessageStart:
@@ -118,8 +118,8 @@ class TestThinkingTextMessageContent:
         assert others(*events) == ["reasoning-not-open"]
 
     def test_needs_a_run(self) -> None:
-        """Outside a run nothing remembers what is open, so each delta is a message of its own."""
-        assert [one["content"] for one in both(content("h"), content("m"), onto=EMPTY)] == ["h", "m"]
+        """Outside a run it is out of place, and appends all the same."""
+        assert [one["content"] for one in both(content("h"), content("m"), onto=EMPTY)] == ["hm"]
         assert others(content("h"), onto=EMPTY) == ["first-event", "reasoning-not-open"]
 
 

@@ -73,5 +73,6 @@ class TestStepFinished:
         assert codes(step("STARTED"), step("FINISHED", subagentRunId="s")) == ["step-not-open"]
 
     def test_needs_a_run(self) -> None:
-        """Outside a run an end is out of place, and is not judged as a step's."""
-        assert codes(step("FINISHED"), onto=EMPTY) == ["first-event"]
+        """Outside a run it is out of place, and judged like any other."""
+        assert codes(step("STARTED"), step("FINISHED"), onto=EMPTY) == ["first-event"]
+        assert codes(step("FINISHED"), onto=EMPTY) == ["first-event", "step-not-open"]

@@ -61,8 +61,9 @@ class TestSubagentStarted:
         assert told(orphan)[0]["parentSubagentRunId"] == "gone"
 
     def test_needs_a_run(self) -> None:
-        """Outside a run it is out of place and announces nothing."""
+        """Outside a run it is out of place, and judged like any other."""
         assert codes(START, onto=EMPTY) == ["first-event"]
+        assert codes(START, START, onto=EMPTY) == ["first-event", "subagent-already-active"]
 
     def test_is_open_until_it_ends(self) -> None:
         """An invocation that is active is open when the run finishes, which abandons it."""
