@@ -49,7 +49,7 @@ class Object:
     # A narrow object holds one dict, copied on write, and no rows. A wide one holds rows, (key, value) in order with
     # `None` where a key was removed, and a map from keys to places in them; it shares both with its successors. So a
     # replacement spares the map, by far the dearer of the two, and order needs no sorting.
-    __slots__ = ("_held", "_rows")
+    __slots__ = ("__weakref__", "_held", "_rows")
     __hash__ = None  # type: ignore[assignment]  # as for other JSON containers
     _held: Any
     _rows: PVector[tuple[str, Frozen] | None] | None

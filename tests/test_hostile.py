@@ -394,6 +394,32 @@ class TestPatches:
         assert len(anomaly.detail) < 400
         assert peak(fold, before, event) < 100_000 + 30 * len(index)
 
+    @pytest.mark.parametrize("what", ["state", "activity"])
+    def test_doubling(self, what: str) -> None:
+        """Patches that double a document stop having an effect; what they made is projected, stored and compared."""
+        double = {"op": "copy", "from": "/l", "path": "/l/-"}
+        told: dict[str, tuple[Wire, Wire]] = {
+            "state": (
+                {"type": "STATE_SNAPSHOT", "snapshot": {"l": ["x" * 2_000]}},
+                {"type": "STATE_DELTA", "delta": [double]},
+            ),
+            "activity": (
+                activity("a", {"l": ["x" * 2_000]}),
+                {"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": "plan", "patch": [double]},
+            ),
+        }
+        begun, doubled = told[what]
+        state = reduce(fold, [doubled] * 40, fold(IN_RUN, begun))
+        shown = project(state)
+        assert shown.anomaly_counts == {"patch-failed": 28}
+        assert {anomaly.detail for anomaly in shown.anomalies} == {
+            "operation 0 (copy '/l/-'): copies may not make a document larger than 16000000, and this would make it "
+            + str(2_032 * 8_192 + 17)
+        }
+        told_again = loads(dumps(state))
+        assert told_again == state
+        assert project(fold(told_again, doubled)).anomaly_counts == {"patch-failed": 29}
+
     def test_long_paths(self) -> None:
         """A path of a hundred thousand steps into nothing does not apply."""
         event: Wire = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/a" * 100_000, "value": 1}]}

@@ -254,6 +254,14 @@ def deeper_by_copies(size: int) -> Log:
         yield patch({"op": "copy", "from": "", "path": "/a"})
 
 
+def doubling(size: int) -> Log:
+    """Yield copies that double the state up to the limit, and from there on have no effect."""
+    yield STARTED
+    yield {"type": "STATE_SNAPSHOT", "snapshot": {"l": ["word" * 500]}}
+    for _ in range(size):
+        yield patch({"op": "add", "path": "/l/0", "value": "word"}, {"op": "copy", "from": "/l", "path": "/l/-"})
+
+
 def wide_object(size: int) -> Log:
     """Yield a key added, replaced and removed with each event."""
     yield STARTED
@@ -420,6 +428,7 @@ HOSTILE: dict[str, Hostile] = {
     "long_paths": Hostile(long_paths, 20, "{n} times two patches along 100,000 segments"),
     "nesting": Hostile(nesting, 100_000, "values nested {n} levels deep"),
     "deeper_by_copies": Hostile(deeper_by_copies, 100_000, "{n} copies of the state into itself"),
+    "doubling": Hostile(doubling, 100_000, "{n} copies that would double the state"),
     "wide_object": Hostile(wide_object, 100_000, "{n} keys added, replaced and removed by patches"),
     "one_snapshot": Hostile(one_snapshot, 100_000, "two snapshots of {n} messages"),
     "many_snapshots": Hostile(many_snapshots, 200, "{n} snapshots of 2,000 messages"),
