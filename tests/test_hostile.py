@@ -192,7 +192,7 @@ class TestDepth:
         state = reduce(fold, DEEP_STREAMS[name], IN_RUN)
         assert loads(dumps(state)) == state
 
-    @pytest.mark.parametrize("name", ["state", "activity", "metadata", "messages", "subagent result"])
+    @pytest.mark.parametrize("name", ["state", "activity", "metadata", "messages", "subagent result", "interrupt"])
     def test_is_replayed(self, name: str) -> None:
         """It is told again, to a late reader and in a shorter log."""
         state = reduce(fold, DEEP_STREAMS[name], IN_RUN)
