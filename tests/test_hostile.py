@@ -201,6 +201,15 @@ class TestDepth:
         assert same(fold_all(EMPTY, compact([STARTED, *DEEP_STREAMS[name]])), shown)
         assert same(fold_all(EMPTY, hydrate(shown, "t", "r")), shown)
 
+    @pytest.mark.parametrize("name", ["state", "metadata", "interrupt"])
+    def test_is_told_by_a_snapshot(self, name: str) -> None:
+        """A log that holds it is shortened as any other: one snapshot tells what is settled."""
+        settled = [event for number in range(20) for event in said(f"s{number}", "x")]
+        log = [STARTED, *settled, *DEEP_STREAMS[name], {"type": "TEXT_MESSAGE_END", "messageId": "m"}]
+        shorter = compact(log)
+        assert len(shorter) < 10
+        assert same(fold_all(EMPTY, shorter), project(fold_all(EMPTY, log), Layout.MERGED))
+
     @each_malformed
     @pytest.mark.parametrize("take", [decode, lambda event: fold(EMPTY, event)], ids=["decode", "fold"])
     def test_is_refused_in_a_sentence(self, name: str, take: Callable[[Any], Any]) -> None:
