@@ -150,7 +150,7 @@ def _essence(state: State) -> tuple[Any, ...]:
 def _facts(state: State, look: Conversed) -> dict[Key, list[Any]]:
     """Return about each message and call what the fold may ask; of calls under one id in the order they came."""
     facts: dict[Key, list[Any]] = {}
-    for key, entry in sorted(look.entries.items(), key=lambda item: item[1].first):
+    for key, entry in sorted(look.entries.items(), key=lambda item: (item[1].first, item[0])):
         kind, entity = key[0], entry.entity
         if kind == CALL:
             holder = entity.place and entity.place[0]
