@@ -201,6 +201,23 @@ class TestDepth:
         assert same(fold_all(EMPTY, compact([STARTED, *DEEP_STREAMS[name]])), shown)
         assert same(fold_all(EMPTY, hydrate(shown, "t", "r")), shown)
 
+    @each_deep
+    def test_is_copied(self, name: str) -> None:
+        """States and snapshots that hold it can be copied, and states pickled."""
+        state = reduce(fold, DEEP_STREAMS[name], IN_RUN)
+        assert copy.deepcopy(state) is copy.copy(state) is state
+        assert pickle.loads(pickle.dumps(state)) == state  # noqa: S301 - this project's own
+        shown = project(state)
+        twin = copy.deepcopy(shown)
+        assert twin == shown
+        twin.messages.append({})
+        assert twin != shown
+
+    def test_is_too_deep_for_pickle(self) -> None:
+        """A snapshot is plain JSON, of which Python pickles no such depth."""
+        with pytest.raises(RecursionError):
+            pickle.dumps(project(after(*DEEP_STREAMS["state"])))
+
     @pytest.mark.parametrize("name", ["state", "metadata", "interrupt"])
     def test_is_told_by_a_snapshot(self, name: str) -> None:
         """A log that holds it is shortened as any other: one snapshot tells what is settled."""
