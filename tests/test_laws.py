@@ -190,9 +190,7 @@ class TestNothingLost:
 class TestUniqueIds:
     """No two messages of a snapshot share an id; no call id stands twice in one message."""
 
-    @given(
-        st.one_of(streams(), streams(shared_ids=True, snapshots=False), events(max_size=25)), st.sampled_from(Layout)
-    )
+    @given(st.one_of(streams(), streams(shared_ids=True), events(max_size=25)), st.sampled_from(Layout))
     @example(
         [
             {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a#1", "delta": "x"},
@@ -218,7 +216,7 @@ class TestUniqueIds:
 class TestAdjacency:
     """With reasoning and activity left out, each tool result follows its call's message."""
 
-    @given(streams(shared_ids=True, snapshots=False, foreign_results=True))
+    @given(streams(shared_ids=True, foreign_results=True))
     def test_adjacency(self, stream: Stream) -> None:
         """Between a result and the message that made its call stand only other results."""
         shown = [message for message in messages(stream) if message["role"] not in ("reasoning", "activity")]
