@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import subprocess
 import sys
 import time
@@ -410,6 +411,17 @@ def shared_ids(size: int) -> Log:
         yield result("r", f"c{number}")
 
 
+def crafted_ids(size: int) -> Log:
+    """Yield the ids that the projection would derive, and what they are derived from: of so many characters in all."""
+    yield STARTED
+    yield chunk("x")
+    count = math.isqrt(size)
+    for number in range(2 * count):
+        yield chunk("x#c" + "'" * number)
+    for number in range(count):
+        yield result("x", "c" + "'" * number)
+
+
 HOSTILE: dict[str, Hostile] = {
     "distinct_ids": Hostile(distinct_ids, 1_000_000, "{n} distinct ids"),
     "one_delta": Hostile(one_delta, 100_000_000, "{n} bytes in one delta"),
@@ -445,6 +457,7 @@ HOSTILE: dict[str, Hostile] = {
     "interrupts_piled": Hostile(interrupts_piled, 100_000, "{n} runs that leave an interrupt each"),
     "unclaimed_values": Hostile(unclaimed_values, 100_000, "{n} encrypted values that nothing claims"),
     "shared_ids": Hostile(shared_ids, 100_000, "{n} results under one message id"),
+    "crafted_ids": Hostile(crafted_ids, 4_000_000, "{n} characters of ids that the projection has to avoid"),
 }
 
 
