@@ -16,7 +16,6 @@ from typing import Any
 from reducer import (
     EMPTY,
     Layout,
-    MalformedEvent,
     ReducerError,
     State,
     compact,
@@ -113,7 +112,7 @@ def printed(state: State) -> Iterator[str]:
     try:
         yield in_words(hydrate(project(state), "t", "r"))
         yield run_input(project(state), "r", allow_pending=True).model_dump_json()
-    except (MalformedEvent, ReducerError) as error:
+    except ReducerError as error:
         yield repr(error)
 
 
