@@ -13,8 +13,9 @@ from reducer._schema import EVENTS
 class Event:
     """A decoded event: `type`, `notes`, and the type's fields in snake_case; an absent optional field reads None.
 
-    Nested material is plain JSON in wire form. Events are immutable, equal where type and fields are (notes are no
-    part of the event), and not hashable, since their fields may hold lists. `decode` makes them.
+    Nested material is plain JSON in wire form, and the event's alone to hold. Events are immutable, equal where
+    type and fields are (notes are no part of the event), and not hashable, since their fields may hold lists. `decode`
+    makes them.
     """
 
     type: str

@@ -176,11 +176,22 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912 - one cal
                 # Found now, so that the first event of its class goes as all others do.
                 return fold(state, event)
         return _general(state, event, route)
-    except (TypeError, AttributeError, KeyError):
-        # SDK objects can be changed after they were checked: the rules of the wire say what is wrong with this one.
-        if not isinstance(event, BaseModel):
+    except Unfreezable as error:
+        raise malformed(error) from error
+    except MalformedEvent:
+        raise
+    except (TypeError, AttributeError, LookupError, ValueError):
+        # SDK objects can be changed after they were checked, and so can what lies inside a decoded event: the rules of
+        # the wire say what is wrong with this one.
+        if not isinstance(event, (BaseModel, Event)):
             raise
-        return _general(state, event, Route(UNKNOWN, ready=False))
+        return _general(state, _wire_form(event), Route(UNKNOWN, ready=False))
+
+
+def _wire_form(event: BaseModel | Event) -> object:
+    """Return an event that was changed as something that is decoded again. Raises `MalformedEvent`."""
+    try:
+        return event.to_dict() if isinstance(event, Event) else event
     except Unfreezable as error:
         raise malformed(error) from error
 

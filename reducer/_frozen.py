@@ -49,7 +49,7 @@ class Object:
     # A narrow object holds one dict, copied on write, and no rows. A wide one holds rows, (key, value) in order with
     # `None` where a key was removed, and a map from keys to places in them; it shares both with its successors. So a
     # replacement spares the map, by far the dearer of the two, and order needs no sorting.
-    __slots__ = ("_held", "_rows")
+    __slots__ = ("__weakref__", "_held", "_rows")
     __hash__ = None  # type: ignore[assignment]  # as for other JSON containers
     _held: Any
     _rows: PVector[tuple[str, Frozen] | None] | None
@@ -110,6 +110,9 @@ class Object:
         return f"Object({{{', '.join(shown)}{', ...' if len(self) > len(shown) else ''}}})"
 
 
+_CONTAINERS: Final = frozenset({Object, VECTOR, dict, list, tuple})
+
+
 def freeze(value: object, path: Path = ()) -> Frozen:
     """Return the frozen twin of `value`, which may be JSON of any make: mappings, sequences, pydantic models.
 
@@ -138,21 +141,26 @@ def thaw(frozen: Frozen) -> Any:
     return root[0]
 
 
-def same(one: Frozen, other: Frozen) -> bool:
-    """Return whether two frozen values are the same JSON: `1` is `1.0` but not `true`, and keys have no order."""
+def same(one: object, other: object) -> bool:
+    """Return whether two values, both frozen or both plain, are the same JSON.
+
+    `1` is `1.0` but not `true`, and keys have no order. What is no JSON is as equal as it says.
+    """
     todo: list[tuple[Any, Any]] = [(one, other)]
     while todo:
         a, b = todo.pop()
         kind = type(a)
         if a is b:
             continue
-        if kind is not Object and kind is not VECTOR:
+        if kind not in _CONTAINERS:
             if a != b or (kind is bool) is not (type(b) is bool):
                 return False
         elif type(b) is not kind or len(a) != len(b):
             return False
+        elif kind is Object or kind is dict:
+            todo += ((v, b.get(k, ABSENT)) for k, v in a.items())
         else:
-            todo += ((v, b.get(k, ABSENT)) for k, v in a.items()) if kind is Object else zip(a, b, strict=True)
+            todo += zip(a, b, strict=True)
     return True
 
 

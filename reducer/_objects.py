@@ -15,6 +15,7 @@ from ag_ui.core import Event as Known
 from pydantic import ValidationError
 
 from reducer._event import Event
+from reducer._frozen import same
 from reducer._wire import admit, decode
 from reducer.errors import MalformedEvent
 
@@ -40,4 +41,4 @@ def event_object(wire: Mapping[str, Any]) -> Replayed:
     except (ValidationError, MalformedEvent):
         return event
     # Comparing the fields is the short way, and enough for nearly all.
-    return made if read.__dict__ == event.__dict__ or read == event else event
+    return made if same(read.__dict__, event.__dict__) or read == event else event

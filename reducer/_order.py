@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from reducer._names import Taken
 from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, opened
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
@@ -240,31 +241,23 @@ def _extend(some: Any, more: Iterable[Any]) -> None:
     some.extend(more)
 
 
-def names(look: Conversed, keys: Iterable[Key]) -> tuple[dict[Key, str], set[str]]:
+def names(look: Conversed, keys: Iterable[Key]) -> tuple[dict[Key, str], Taken]:
     """Return the id that each entity shows under, and all ids that are taken.
 
     The entity that opened first under an id keeps it; one of another kind gets an id made of it and its kind.
     """
     known = dict.fromkeys((*look.timeline, *keys))
-    taken = {key[1] for key in known}
+    taken = Taken({key[1] for key in known})
     shown: dict[Key, str] = {}
     first: set[str] = set()
     for key in known:
         name = key[1]
         if name in first:
-            name = free(f"{name}#{key[2] if len(key) > 2 else key[0]}", taken)
+            name = taken.free(f"{name}#{key[2] if len(key) > 2 else key[0]}")
         else:
             first.add(name)
         shown[key] = name
     return shown, taken
-
-
-def free(name: str, taken: set[str]) -> str:
-    """Return `name`, made longer until nothing else has it, and take it."""
-    while name in taken:
-        name += "'"
-    taken.add(name)
-    return name
 
 
 def streamed_names(look: Conversed, order: Iterable[Shown]) -> list[str]:
@@ -272,6 +265,6 @@ def streamed_names(look: Conversed, order: Iterable[Shown]) -> list[str]:
     order = list(order)
     shown, taken = names(look, ())
     return [
-        shown[key] if not ordinal or ordinal == look.head(key) else free(f"{shown[key]}#{ordinal}", taken)
+        shown[key] if not ordinal or ordinal == look.head(key) else taken.free(f"{shown[key]}#{ordinal}")
         for key, _, _, ordinal, _ in order
     ]

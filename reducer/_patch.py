@@ -1,7 +1,8 @@
 """RFC 6902 over frozen JSON, atomic: a patch applies whole, or raises and has changed nothing.
 
 A patch costs what it touches: the containers along its path are rebuilt, all else is shared. The one exception is to
-insert into an array anywhere but at its end, or to remove from it, which costs the length of that array.
+insert into an array anywhere but at its end, or to remove from it, which costs the length of that array. What `copy`
+shares a few operations could double again and again: so no copy makes a document larger than `LIMIT`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from attrs import define
 from pyrsistent import pvector
 
 from reducer._frozen import ABSENT, VECTOR, Frozen, Object, Unfreezable, brief, freeze, same
+from reducer._size import LIMIT, LITTLE, carry, size
 
 # Each operation, and the member that it must have beside `path` (RFC 6902, section 4).
 _OPERAND: Final = {"add": "value", "remove": "", "replace": "value", "move": "from", "copy": "from", "test": "value"}
@@ -81,6 +83,9 @@ def apply(document: Frozen, operations: object) -> Patched:
     if type(operations) is not list and (isinstance(operations, (str, bytes)) or not isinstance(operations, Sequence)):
         raise MalformedOperation(None, "", f"it must be an array, not {brief(operations)}")
     read = [_read(index, given) for index, given in enumerate(operations)]
+    if "copy" in [operation.name for operation in read if operation is not None]:
+        # Here and not where it is needed: if the patch fails, what was counted stays with the document.
+        size(document)
     for operation in read:
         if operation is not None:
             try:
@@ -157,12 +162,20 @@ def _applied(document: Frozen, operation: _Operation) -> Frozen:
     except _Fault as fault:
         raise _Fault(f"from: {fault}") from None
     if name == "copy":
-        return _rewritten(document, target, _with, value)
+        return _copied(document, target, value)
     if source == target:
         return document
     if source == target[: len(source)]:
         raise _Fault("a value cannot be moved into itself")
     return _rewritten(_rewritten(document, source, _without, None), target, _with, value)
+
+
+def _copied(document: Frozen, target: list[str], value: Frozen) -> Frozen:
+    """Return the document with a value of its at `target` too. Raises `_Fault` where it grows too large."""
+    copied = _rewritten(document, target, _with, value)
+    if size(value) > LITTLE and size(document) < size(copied) > LIMIT:
+        raise _Fault(f"copies may not make a document larger than {LIMIT}, and this would make it {size(copied)}")
+    return copied
 
 
 def _trail(document: Any, tokens: list[str]) -> list[Any]:
@@ -205,6 +218,7 @@ def _rewritten(document: Frozen, tokens: list[str], write: Callable[[Any, str, F
             return document
         old = trail.pop()
         fresh = old.set(token if type(old) is Object else int(token), fresh)
+    carry(document, fresh, tokens)
     return fresh  # type: ignore[no-any-return]
 
 

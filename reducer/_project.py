@@ -59,6 +59,11 @@ class Snapshot:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __deepcopy__(self, memo: object) -> Snapshot:
+        told = {field.name for field in attrs.fields(Snapshot)} - {"origins", "anomalies"}
+        plain = {name: thaw(freeze(getattr(self, name))) for name in told}
+        return Snapshot(**plain, origins=[*self.origins], anomalies=[*self.anomalies])
+
     def __repr__(self) -> str:
         status = self.runs[-1]["status"] if self.runs else "no run"
         return f"<Snapshot of {len(self.messages)} messages, {status}>"

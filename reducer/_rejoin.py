@@ -45,7 +45,7 @@ def _over(state: State) -> Iterator[Wire]:
     run = runs[-1] if runs else None
     messages, shared = _messages(state), thaw(state.session.shared)
     if messages or shared != {} or (run is not None and run.run_id is not None):
-        yield from _interrupted(state, _asked(state, run))
+        yield from _interrupted(state, _ended_with(run))
         yield _opening(state, run)
         yield {"type": "STATE_SNAPSHOT", "snapshot": shared}
         yield messages_snapshot(messages, mark(state))
@@ -83,18 +83,22 @@ def _identity(state: State, run: Run | None) -> tuple[str, str]:
     return "" if thread_id is None else thread_id, "" if run_id is None else run_id
 
 
+def _ended_with(run: Run | None) -> set[str]:
+    """Return the ids of the interrupts that `run` ended with."""
+    if run is None or run.status != "interrupted":
+        return set()
+    return {interrupt["id"] for interrupt in thaw(run.outcome)["interrupts"]}
+
+
 def _asked(state: State, run: Run | None) -> list[Wire]:
     """Return the interrupts that `run` ended with and that wait for an answer."""
-    if run is None or run.status != "interrupted":
-        return []
-    asked = {interrupt["id"] for interrupt in thaw(run.outcome)["interrupts"]}
+    asked = _ended_with(run)
     return [thaw(interrupt) for interrupt in state.session.interrupts if interrupt.get("id") in asked]
 
 
-def _interrupted(state: State, later: list[Wire]) -> Iterator[Wire]:
+def _interrupted(state: State, later: set[str]) -> Iterator[Wire]:
     """Tell the interrupts that wait, but for those that are told `later`, as an earlier run that they ended."""
-    waiting = [thaw(interrupt) for interrupt in state.session.interrupts]
-    interrupts = [interrupt for interrupt in waiting if interrupt not in later]
+    interrupts = [thaw(interrupt) for interrupt in state.session.interrupts if interrupt.get("id") not in later]
     if interrupts:
         runs = [run for run in state.session.runs if run.status == "interrupted"]
         thread_id, run_id = _identity(state, runs[-1] if runs else None)
@@ -122,7 +126,7 @@ def _going_on(state: State, run: Run) -> Iterator[Wire]:
     chunked = {stream.key for _, stream in streams}
     dropped = {key: entry for key, entry in live.items() if _is_dropped(key, entry)}
     explicit = {key: entry for key, entry in live.items() if key not in dropped and key not in chunked}
-    yield from _interrupted(state, [])
+    yield from _interrupted(state, set())
     yield _opening(state, run)
     yield {"type": "STATE_SNAPSHOT", "snapshot": thaw(state.session.shared)}
     yield from _subagents(state.session.scope)

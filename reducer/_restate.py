@@ -17,6 +17,7 @@ from typing import Any
 
 from reducer._cases._mark import MOST_ROWS, is_current, is_shell, mark
 from reducer._fold import fold_all
+from reducer._frozen import same
 from reducer._order import Conversed, merged_order, streamed_order
 from reducer._project import Layout, held, project
 from reducer._run import current
@@ -35,7 +36,9 @@ def restated(parts: list[Part], state: State, told: list[Any]) -> list[Any]:
     shorter = _with_snapshot(parts, state, settled)
     if shorter is None or len(shorter) >= len(told):
         return told
-    return shorter if _essence(fold_all(EMPTY, shorter)) == _essence(state) else told
+    one, other = _essence(fold_all(EMPTY, shorter)), _essence(state)
+    # What shows is plain JSON, which compares by type, and to any depth.
+    return shorter if same(one[0], other[0]) and one[1:] == other[1:] else told
 
 
 def _with_snapshot(parts: Iterable[Part], state: State, settled: set[Key]) -> list[Any] | None:
@@ -147,7 +150,7 @@ def _essence(state: State) -> tuple[Any, ...]:
 def _facts(state: State, look: Conversed) -> dict[Key, list[Any]]:
     """Return about each message and call what the fold may ask; of calls under one id in the order they came."""
     facts: dict[Key, list[Any]] = {}
-    for key, entry in sorted(look.entries.items(), key=lambda item: item[1].first):
+    for key, entry in sorted(look.entries.items(), key=lambda item: (item[1].first, item[0])):
         kind, entity = key[0], entry.entity
         if kind == CALL:
             holder = entity.place and entity.place[0]

@@ -399,6 +399,18 @@ class State(NamedTuple):
     def __hash__(self) -> int:
         return hash(self.position)
 
+    def __copy__(self) -> State:
+        return self
+
+    def __deepcopy__(self, memo: object) -> State:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A checkpoint holds values of any depth, and what another release writes.
+        from reducer._checkpoint import dumps, loads  # noqa: PLC0415 - it needs this module
+
+        return loads, (dumps(self),)
+
     def __repr__(self) -> str:
         runs = self.session.runs
         status = runs[-1].status if runs else "no run"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reducer._frozen import brief, freeze, same
+from reducer._frozen import Unfreezable, brief, freeze, same
 
 
 class ReducerError(Exception):
@@ -17,25 +17,44 @@ class ReducerError(Exception):
 
     _facts: tuple[str, ...] = ()
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "args" or (name in self._facts and name in self.__dict__):
+            raise AttributeError(f"an error is immutable, {name!r} stays as it is")
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._facts:
+            raise AttributeError(f"an error is immutable, {name!r} stays")
+        super().__delattr__(name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The facts are the arguments; what else there may be are the notes that somebody added.
+        return type(self), self.args, {name: value for name, value in vars(self).items() if name not in self._facts}
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
         return all(_alike(getattr(self, name), getattr(other, name)) for name in self._facts)
 
+    def __hash__(self) -> int:
+        # Facts may hold JSON containers, which do not hash, and numbers that are equal in spite of their types.
+        facts = (getattr(self, name) for name in self._facts)
+        return hash((type(self), *(str.__str__(fact) for fact in facts if isinstance(fact, str))))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self})"
 
-    def __hash__(self) -> int:
-        # Facts may hold JSON containers, which do not hash; equal errors have equal sentences.
-        return hash((type(self), str(self)))
-
 
 def _alike(one: Any, other: Any) -> bool:
-    """Say whether two facts are equal, however deep they go."""
+    """Say whether two facts are equal: JSON by type and to any depth, anything else as it says itself."""
     try:
-        return bool(one == other)
-    except RecursionError:
         return same(freeze(one), freeze(other))
+    except Unfreezable:
+        pass
+    try:
+        return one is other or (type(one) is type(other) and bool(one == other))
+    except RecursionError:  # they contain themselves
+        return False
 
 
 def show_path(path: tuple[str | int, ...]) -> str:

@@ -600,7 +600,7 @@ BAD: list[tuple[str, Any, str | None]] = [
     ("apart.messages", [{"text": "m", "last": 8}], "apart.messages[0]"),
     ("apart.messages", [{"text": "n", "last": 8, "t": ""}], "apart.messages[0].t"),
     ("apart.rows", [], "apart.rows"),
-    ("lanes.1.owner", None, "lanes"),
+    ("lanes.0.owner", None, "lanes"),
     ("lanes.0.text", -2, "lanes[0].text"),
     ("lanes.0.groups", [[["text", "m"], -1]], "lanes[0].groups[0]"),
     ("lanes.0.latest", ["call", "c"], "lanes[0].latest"),

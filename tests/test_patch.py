@@ -42,8 +42,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
+from reducer import _patch, _size
 from reducer._frozen import VECTOR, Object, freeze, same, thaw
 from reducer._patch import MalformedOperation, PatchError, apply
+from reducer._size import LIMIT, size
 from tests.reference_client import ReferenceClient
 
 DEEP = 10_000
@@ -534,6 +536,134 @@ class TestCost:
         assert peak < 20_000
 
 
+def written(value: Any) -> int:
+    """Return how large plain JSON is: 16 for each value, one for each character of a string or a key."""
+    total, todo = 0, [value]
+    while todo:
+        value = todo.pop()
+        total += 16 + (len(value) if isinstance(value, str) else 0)
+        if isinstance(value, dict):
+            total += sum(map(len, value))
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+    return total
+
+
+DOUBLE = op("copy", "/-", source="")
+TEXT = "x" * 2_000
+
+
+class TestSize:
+    """How large a document may become by copies."""
+
+    def test_doubling_ends(self) -> None:
+        """A document that is doubled again and again grows up to the limit, and stays what it was from there on."""
+        document = freeze([TEXT])
+        for doubled in range(12):
+            document = apply(document, [DOUBLE]).document
+            assert size(document) == (2_032 << doubled + 1)
+        with pytest.raises(PatchError) as caught:
+            apply(document, [op("add", "/-", 1), DOUBLE])
+        assert (caught.value.index, caught.value.op, caught.value.path) == (1, "copy", "/-")
+        assert caught.value.why == (
+            f"copies may not make a document larger than {LIMIT}, and this would make it {2 * (2_032 * 4_096 + 16)}"
+        )
+        assert written(thaw(document)) == size(document) == 2_032 * 4_096
+
+    def test_up_to_the_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The limit itself is allowed, one character more is not."""
+        monkeypatch.setattr(_patch, "LIMIT", 4_066)
+        copied = op("copy", "/b", source="/a")
+        assert written(patched({"a": TEXT}, copied)) == 4_050
+        assert written(patched({"a": TEXT + 8 * "x"}, copied)) == 4_066
+        with pytest.raises(PatchError, match=r"operation 0 \(copy '/b'\): copies may not"):
+            patched({"a": TEXT + 8 * "x", "c": ""}, copied)
+
+    def test_only_copies_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What a patch brings along may be any size, and what is too large may still be copied over what is larger."""
+        monkeypatch.setattr(_patch, "LIMIT", 4_000)
+        large = {"a": TEXT, "b": 2 * TEXT}
+        assert patched({}, op("add", "", large), op("copy", "/b", source="/a")) == {"a": TEXT, "b": TEXT}
+        assert patched(large, op("copy", "", source="/b")) == 2 * TEXT
+        assert patched(large, op("add", "/c", 2 * TEXT), op("move", "/d", source="/a")) == {
+            "b": 2 * TEXT,
+            "c": 2 * TEXT,
+            "d": TEXT,
+        }
+
+    def test_what_is_little_is_copied(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Up to 1,024 may be copied into a document of any size."""
+        monkeypatch.setattr(_patch, "LIMIT", 4_000)
+        large = {"a": 2 * TEXT, "b": 1_008 * "x", "c": 1_009 * "x"}
+        assert patched(large, op("copy", "/d", source="/b")) == {**large, "d": 1_008 * "x"}
+        with pytest.raises(PatchError, match="larger than 4000"):
+            patched(large, op("copy", "/d", source="/c"))
+
+    @given(st.lists(cases(), min_size=1, max_size=4), st.integers(16, 600))
+    @example([({"a": ["b"]}, [op("copy", "/a/-", source="/a"), op("remove", "/a/0"), op("add", "/a/0", {"b": 1})])], 16)
+    @example([({"a": {"b": ["a"]}}, [op("copy", "/a/b/0", source="/a"), op("move", "", source="/a/b")])], 600)
+    def test_is_that_of_the_json(self, drawn: list[tuple[Any, list[dict[str, Any]]]], limit: int) -> None:
+        """After any patches the size that was carried along is that of the JSON; a copy fails if it is too large."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_patch, "LIMIT", limit)
+            for module in (_patch, _size):
+                patch.setattr(module, "LITTLE", 15)
+            document = freeze([case[0] for case in drawn])
+            size(document)
+            for place, (_, operations) in enumerate(drawn):
+                for operation in operations:
+                    pointed = {**operation, "path": f"/{place}{operation['path']}"}
+                    if "from" in operation:
+                        pointed["from"] = f"/{place}{operation['from']}"
+                    after = outcome(document, pointed, limit)
+                    assert after is not None
+                    assert size(after) == written(thaw(after))
+                    document = after
+
+    def test_costs_what_is_touched(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A document is counted once, be it that each patch fails, and arrays of any length change in between."""
+        looks = 0
+        at_once = _size._at_once
+
+        def counting(value: Any) -> int | None:
+            nonlocal looks
+            looks += 1
+            return at_once(value)
+
+        monkeypatch.setattr(_size, "_at_once", counting)
+        document = freeze({"l": [*range(20_000)], "m": []})
+        patch = [op("add", "/l/-", 1), op("copy", "/m", source="/l"), op("replace", "/m/7", TEXT)]
+        for _ in range(100):
+            with pytest.raises(PatchError):
+                apply(document, [*patch, op("remove", "/absent")])
+        for _ in range(100):
+            document = apply(document, patch).document
+        assert size(document) == 2 * 20_100 * 16 + len(TEXT) + 16 * 3 + 2
+        assert looks < 20_000 + 200 * 50
+
+    def test_is_forgotten(self) -> None:
+        """Nothing is kept of a document that is gone."""
+        known = len(_size._known)
+        document = freeze({"a": [TEXT], "b": {"c": [[TEXT]]}})
+        assert size(document) == written(thaw(document))
+        assert len(_size._known) == known + 5
+        del document
+        assert len(_size._known) == known
+
+
+def outcome(document: Any, operation: dict[str, Any], limit: int) -> Any:
+    """Return the document after an operation, or as it was; a copy is refused just where it grows beyond the limit."""
+    before = written(thaw(document))
+    try:
+        after = apply(document, [operation]).document
+    except PatchError as error:
+        refused = "copies may not" in error.why
+        grown = written(jsonpatch.apply_patch(thaw(document), [operation])) if refused else 0
+        return document if not refused or (operation["op"] == "copy" and before < grown > limit) else None
+    return after if operation["op"] != "copy" or written(thaw(after)) <= max(limit, before) else None
+
+
 class TestDepth:
     """Nesting is bounded by memory, not by the stack."""
 
@@ -559,6 +689,14 @@ class TestDepth:
         ]
         result = apply(freeze(document), patch).document
         assert same(result, freeze(self.nested(DEEP, {"x": 2, "z": 2, "w": self.nested(DEEP - 4, [{}])})))
+
+    def test_sizes(self) -> None:
+        """The size of what is nested 100,000 levels deep is counted, carried along and forgotten."""
+        document = freeze(self.nested(100_000, {"x": TEXT}))
+        bottom = "/0/a" * 50_000
+        document = apply(document, [op("copy", f"{bottom}/y", source=f"{bottom}/x")]).document
+        assert size(document) == 100_000 * 16 + 50_000 + 16 + 2 * 2_017
+        del document
 
     def test_a_failure_far_down(self) -> None:
         """What fails at the end of a path of 10,000 tokens fails in few words."""

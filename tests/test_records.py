@@ -8,6 +8,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +295,52 @@ class TestErrors:
         """A copy is equal, and says the same."""
         assert again(error) == error
         assert str(again(error)) == sentence
+
+    @each_error
+    def test_is_immutable(self, error: ReducerError, sentence: str) -> None:
+        """No fact can be set or deleted, nor can the arguments; what Python and others add to an exception can."""
+        error = copy.copy(error)
+        for name in (*error._facts, "args"):
+            with pytest.raises(AttributeError, match="immutable"):
+                setattr(error, name, "other")
+        for name in error._facts:
+            with pytest.raises(AttributeError, match="immutable"):
+                delattr(error, name)
+        assert str(error) == sentence
+        error.seen = "once"
+        with pytest.raises(ReducerError) as raised:
+            raise error from KeyError("k")
+        assert isinstance(raised.value.__cause__, KeyError)
+        assert pickle.loads(pickle.dumps(error)).seen == "once"  # noqa: S301 - this project's own
+        del error.seen  # type: ignore[attr-defined]
+        assert not hasattr(error, "seen")
+
+    @pytest.mark.parametrize(
+        ("one", "other", "equal"),
+        [
+            pytest.param(1, True, False, id="a number is no truth value"),
+            pytest.param({"a": [0]}, {"a": [False]}, False, id="nor inside"),
+            pytest.param(1, 1.0, True, id="one is one"),
+            pytest.param({"a": 1, "b": 2}, {"b": 2, "a": 1}, True, id="keys have no order"),
+            pytest.param({1}, {1}, True, id="what is no JSON compares as it does"),
+            pytest.param({1}, [1], False, id="what is no JSON is no JSON"),
+            pytest.param(nan, nan, True, id="the same object is equal"),
+        ],
+    )
+    def test_values(self, one: Any, other: Any, *, equal: bool) -> None:
+        """Values compare as JSON, by type, and equal errors hash alike."""
+        first, second = (MalformedEvent(("value",), value, "must not be") for value in (one, other))
+        assert (first == second) is equal
+        assert not equal or hash(first) == hash(second)
+
+    def test_values_that_contain_themselves(self) -> None:
+        """A value that contains itself is equal to itself alone, and to look takes no time."""
+        one: list[Any] = []
+        one.append(one)
+        other: list[Any] = []
+        other.append(other)
+        assert MalformedEvent((), one, "") == MalformedEvent((), one, "")
+        assert MalformedEvent((), one, "") != MalformedEvent((), other, "")
 
     @each_error
     def test_is_one_of_this_library(self, error: ReducerError, sentence: str) -> None:

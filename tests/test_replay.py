@@ -36,7 +36,7 @@ from tests.reference_client import ReferenceClient
 Stream = list[dict[str, Any]]
 LOGS = sorted((Path(__file__).parent / "golden").glob("*/*.jsonl"))
 ALL: dict[str, Any] = {"early_values": True, "value_types": True, "echoed_state": True, "foreign_results": True}
-ANY = st.one_of(streams(**ALL, drop_open=True), streams(**ALL, shared_ids=True, snapshots=False))
+ANY = st.one_of(streams(**ALL, drop_open=True), streams(**ALL, shared_ids=True))
 
 START: dict[str, Any] = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 FINISH: dict[str, Any] = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}

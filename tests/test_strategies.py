@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from reducer import strategies
+from reducer import decode, strategies
 from reducer._streams.edits import BREAKS, RECUTS, broken, recut
 from reducer._streams.held import Held
 from reducer._streams.says import Look
@@ -161,6 +161,40 @@ class TestStreams:
         for stream in drawn:
             for event in stream:
                 WELL_FORMED.validate_python(event)
+
+    def test_shared_ids_are_well_formed(self) -> None:
+        """Where kinds share ids a snapshot restates each as what it is: a text has no activity's content."""
+        off = dict.fromkeys(("subagents", "steps", "state", "passthrough", "echoes", "errors", "metadata"), False)
+        together: set[str] = set()
+        for stream in sample(streams(shared_ids=True, **off), 400):
+            for event in stream:
+                assert decode(event).notes == ()
+                ids = Counter(message["id"] for message in event.get("messages", ()))
+                together |= {message["role"] for message in event.get("messages", ()) if ids[message["id"]] > 1}
+        assert together >= {"assistant", "activity"}
+
+    def test_shared_ids_are_held_apart(self) -> None:
+        """What comes under one id is held as a message for each kind, and for each call that has a result."""
+        held = Held()
+        told: Stream = [
+            {"type": "REASONING_MESSAGE_START", "messageId": "m", "role": "reasoning"},
+            {"type": "TEXT_MESSAGE_START", "messageId": "m"},
+            {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "hi"},
+            {"type": "ACTIVITY_SNAPSHOT", "messageId": "m", "activityType": "plan", "content": {"a": 1}},
+            {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c1", "content": "one"},
+            {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c2", "content": "two"},
+            {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "m", "encryptedValue": "v"},
+            {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "tool-call", "entityId": "m", "encryptedValue": "w"},
+        ]
+        for event in told:
+            held.see(event)
+        assert [*held.messages.values()] == [
+            {"id": "m", "role": "reasoning", "content": "", "encryptedValue": "v"},
+            {"id": "m", "role": "assistant", "content": "hi"},
+            {"id": "m", "role": "activity", "activityType": "plan", "content": {"a": 1}},
+            {"id": "m", "role": "tool", "toolCallId": "c1", "content": "one"},
+            {"id": "m", "role": "tool", "toolCallId": "c2", "content": "two"},
+        ]
 
     def test_varied(self, drawn: list[Stream]) -> None:
         """Every type of event comes up in a few hundred streams."""

@@ -42,7 +42,7 @@ def mark(state: State, keys: Collection[Key] | None = None) -> dict[str, Any]:
     """
     entries = {**state.conversation.index.to_dict(), **opened(state)}
     results = {key[2] for key in entries if key[0] == RESULT and len(key) > 2}
-    told = {key: entry for key, entry in entries.items() if keys is None or key in keys}
+    told = {key: entry for key, entry in sorted(entries.items()) if keys is None or key in keys}
     calls = {key[1]: entry.entity for key, entry in told.items() if key[0] == CALL and len(key) == 2}
     messages = {key[1]: entry for key, entry in told.items() if key[0] in (TEXT, REASONING)}
     found: dict[str, Any] = {

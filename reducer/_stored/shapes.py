@@ -62,8 +62,11 @@ def fixed(told: Any, last: int, *reads: Read) -> Iterable[Any]:
 
 
 def in_order(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """Return the items of a mapping of the state, in an order that no hash seed changes."""
-    return [*mapping.items()] if type(mapping) is dict else sorted(mapping.items(), key=lambda item: repr(item[0]))
+    """Return the items of a mapping of the state, in an order that no hash seed changes.
+
+    A dict may have been a persistent map before, or come from one, so that its order says nothing either.
+    """
+    return sorted(mapping.items(), key=lambda item: repr(item[0]))
 
 
 def mapped(pairs: Iterable[tuple[Any, Any]]) -> Mapping[Any, Any]:

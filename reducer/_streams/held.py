@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 Entity = tuple[str, str]
 """A kind, `text`, `reasoning`, `call` or `activity`, and an id."""
 
+Slot = tuple[str, ...]
+"""What a message is known by: its kind, `text`, `reasoning`, `activity` or `tool`, its id, and a result's call.
+
+Kinds apart, as ids may be shared: a snapshot that restates an activity must not make a text of it.
+"""
+
 KINDS = {"TEXT_MESSAGE": "text", "REASONING_MESSAGE": "reasoning", "TOOL_CALL": "call"}
 ID_FIELDS = {"text": "messageId", "reasoning": "messageId", "call": "toolCallId"}
 
@@ -51,11 +57,19 @@ def kind_of(event_type: str) -> tuple[str | None, str]:
     return KINDS.get(stem), verb
 
 
+def slot(message: dict[str, Any]) -> Slot:
+    """Give what a message is known by."""
+    role = message["role"]
+    if role == "tool":
+        return (role, message["id"], message["toolCallId"])
+    return (role if role in {"reasoning", "activity"} else "text", message["id"])
+
+
 @define
 class Held:
     """The messages, what is open, and what waits for an answer."""
 
-    messages: dict[str, dict[str, Any]] = field(factory=dict)
+    messages: dict[Slot, dict[str, Any]] = field(factory=dict)
     calls: dict[str, dict[str, Any]] = field(factory=dict)
     open: set[Entity] = field(factory=set)
     chunks: dict[str | None, Entity] = field(factory=dict)
@@ -69,7 +83,7 @@ class Held:
     def has(self, entity: Entity) -> bool:
         """Tell whether an entity is there to be claimed."""
         kind, name = entity
-        return name in (self.calls if kind == "call" else self.messages)
+        return name in self.calls if kind == "call" else entity in self.messages
 
     def alone(self, kind: str, owner: str | None) -> bool:
         """Tell whether a chunk that names nothing can only mean the stream that `owner` has open."""
@@ -143,31 +157,35 @@ class Held:
             self.calls[name] = call
 
     def _message(self, name: str, role: str, owner: str | None, /, **says: Any) -> dict[str, Any]:
-        """Give the message of an id, which holds what `says` where it is new."""
-        if name not in self.messages:
-            tag = {} if owner is None else {"subagentRunId": owner}
-            self.messages[name] = {"id": name, "role": role, **says, **tag}
-        return self.messages[name]
+        """Give the message of a kind and an id, which holds what `says` where it is new."""
+        tag = {} if owner is None else {"subagentRunId": owner}
+        message = {"id": name, "role": role, **says, **tag}
+        return self.messages.setdefault(slot(message), message)
 
     def _extend(self, entity: Entity, delta: str) -> None:
         kind, name = entity
         if kind == "call" and name in self.calls:
             self.calls[name]["function"]["arguments"] += delta
-        elif kind != "call" and name in self.messages:
-            content = self.messages[name].get("content")
-            self.messages[name]["content"] = (content if isinstance(content, str) else "") + delta
+        elif kind != "call" and entity in self.messages:
+            content = self.messages[entity].get("content")
+            self.messages[entity]["content"] = (content if isinstance(content, str) else "") + delta
 
     def result(self, event: Event) -> None:
         """Take a result in."""
         self._answer(event["toolCallId"])
-        message = self._message(event["messageId"], "tool", event.get("subagentRunId"))
-        message.update(toolCallId=event["toolCallId"], content=event["content"])
+        call, owner = event["toolCallId"], event.get("subagentRunId")
+        self._message(event["messageId"], "tool", owner, toolCallId=call).update(content=event["content"])
 
     def value(self, event: Event) -> None:
         """Attach an encrypted value."""
-        things = self.calls if event["subtype"] == "tool-call" else self.messages
-        if event["entityId"] in things:
-            things[event["entityId"]]["encryptedValue"] = event["encryptedValue"]
+        if event["subtype"] == "tool-call":
+            named = self.calls.get(event["entityId"])
+        else:
+            # Of messages that share the id the reasoning is meant, then the text, then a result.
+            found = [key for key in self.messages if key[0] != "activity" and key[1] == event["entityId"]]
+            named = self.messages[min(found, key=lambda key: _SEALED.index(key[0]))] if found else None
+        if named is not None:
+            named["encryptedValue"] = event["encryptedValue"]
 
     def activity(self, event: Event) -> None:
         """Create or replace an activity."""
@@ -177,7 +195,7 @@ class Held:
 
     def snapshot(self, event: Event) -> None:
         """Reconcile with a messages snapshot."""
-        restated = {message["id"]: fresh(message) for message in event["messages"]}
+        restated = {slot(message): fresh(message) for message in event["messages"]}
         roles = {message["role"] for message in restated.values()}
         mine = {"activity", "reasoning"} - roles
         kept = {name: old for name, old in self.messages.items() if name in restated or old["role"] in mine}
@@ -188,7 +206,7 @@ class Held:
         """Begin a run, with what its echo says."""
         self.started, self.answered, self.open = [], set(), set()
         for message in event.get("input", {}).get("messages", ()):
-            self.messages.setdefault(message["id"], fresh(message))
+            self.messages.setdefault(slot(message), fresh(message))
             if message["role"] == "tool":
                 self._answer(message["toolCallId"])
         self._index()
@@ -205,6 +223,7 @@ class Held:
         self.interrupts = [one["id"] for one in event.get("outcome", {}).get("interrupts", ())]
 
 
+_SEALED = ("reasoning", "text", "tool")
 _STREAMED = frozenset({"START", "CONTENT", "ARGS", "END"})
 
 _OTHERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .held import Held
+from .held import Held, Slot
 from .lanes import Step, Voice, Weave, Woven, always, event
 from .material import CLIENT_KEY, Event, fresh
 from .recipes import Activity, Alone, Kept, Late, Phase, Restated, Restatement, Strand, Streaming
@@ -64,7 +64,7 @@ def restated(recipe: Restated, voice: Voice, *, drop_open: bool) -> Woven:
     return Woven(recipe.beside, (Step(recipe.gap, make),))
 
 
-def _moving(held: Held) -> set[str]:
+def _moving(held: Held) -> set[Slot]:
     """Give the messages that still stream, or hold a call that does."""
     open_calls = {name for kind, name in held.open if kind == "call"}
     holding = {
@@ -72,7 +72,7 @@ def _moving(held: Held) -> set[str]:
         for name, message in held.messages.items()
         if any(one["id"] in open_calls for one in message.get("toolCalls", ()))
     }
-    return holding | {name for kind, name in held.open if kind != "call"}
+    return holding | {entity for entity in held.open if entity[0] != "call"}
 
 
 def _copy(message: dict[str, Any], how: Restatement) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import subprocess
 import sys
 import time
@@ -254,6 +255,14 @@ def deeper_by_copies(size: int) -> Log:
         yield patch({"op": "copy", "from": "", "path": "/a"})
 
 
+def doubling(size: int) -> Log:
+    """Yield copies that double the state up to the limit, and from there on have no effect."""
+    yield STARTED
+    yield {"type": "STATE_SNAPSHOT", "snapshot": {"l": ["word" * 500]}}
+    for _ in range(size):
+        yield patch({"op": "add", "path": "/l/0", "value": "word"}, {"op": "copy", "from": "/l", "path": "/l/-"})
+
+
 def wide_object(size: int) -> Log:
     """Yield a key added, replaced and removed with each event."""
     yield STARTED
@@ -402,6 +411,17 @@ def shared_ids(size: int) -> Log:
         yield result("r", f"c{number}")
 
 
+def crafted_ids(size: int) -> Log:
+    """Yield the ids that the projection would derive, and what they are derived from: of so many characters in all."""
+    yield STARTED
+    yield chunk("x")
+    count = math.isqrt(size)
+    for number in range(2 * count):
+        yield chunk("x#c" + "'" * number)
+    for number in range(count):
+        yield result("x", "c" + "'" * number)
+
+
 HOSTILE: dict[str, Hostile] = {
     "distinct_ids": Hostile(distinct_ids, 1_000_000, "{n} distinct ids"),
     "one_delta": Hostile(one_delta, 100_000_000, "{n} bytes in one delta"),
@@ -420,6 +440,7 @@ HOSTILE: dict[str, Hostile] = {
     "long_paths": Hostile(long_paths, 20, "{n} times two patches along 100,000 segments"),
     "nesting": Hostile(nesting, 100_000, "values nested {n} levels deep"),
     "deeper_by_copies": Hostile(deeper_by_copies, 100_000, "{n} copies of the state into itself"),
+    "doubling": Hostile(doubling, 100_000, "{n} copies that would double the state"),
     "wide_object": Hostile(wide_object, 100_000, "{n} keys added, replaced and removed by patches"),
     "one_snapshot": Hostile(one_snapshot, 100_000, "two snapshots of {n} messages"),
     "many_snapshots": Hostile(many_snapshots, 200, "{n} snapshots of 2,000 messages"),
@@ -436,6 +457,7 @@ HOSTILE: dict[str, Hostile] = {
     "interrupts_piled": Hostile(interrupts_piled, 100_000, "{n} runs that leave an interrupt each"),
     "unclaimed_values": Hostile(unclaimed_values, 100_000, "{n} encrypted values that nothing claims"),
     "shared_ids": Hostile(shared_ids, 100_000, "{n} results under one message id"),
+    "crafted_ids": Hostile(crafted_ids, 4_000_000, "{n} characters of ids that the projection has to avoid"),
 }
 
 
