@@ -118,7 +118,7 @@ _SHORT: dict[type, Short] = {}
 _GATHERS: dict[type, tuple[str, bool, bool]] = {}
 
 
-def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912 - one call for a delta, with no other in it
+def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 - one call for a delta, with no other in it
     """Return the state after `event`; nothing that is passed in changes.
 
     `event` is an object of the official SDK, what `decode` returned, or a wire mapping with camelCase keys. Whatever
