@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ag_ui.core import Event as AnyEvent
 from ag_ui.core import EventType
+from attrs import fields
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -583,3 +586,20 @@ class TestLeast:
             {"type": "RUN_STARTED", **second, "input": echo},
             {"type": "RUN_FINISHED", **second},
         ]
+
+
+class TestReference:
+    """`docs/reference/strategies.md` has a row for each public name and each keyword."""
+
+    PAGE = (Path(__file__).parents[1] / "docs/reference/strategies.md").read_text(encoding="utf-8")
+    NAMES, KEYWORDS = PAGE.split("## Features")
+
+    def test_names(self) -> None:
+        """Names are those that the module gives."""
+        cells = re.findall(r"^\| (`.*?) \|", self.NAMES, re.MULTILINE)
+        assert sorted(re.findall(r"`(\w+)", " ".join(cells))) == sorted(strategies.__all__)
+
+    def test_keywords(self) -> None:
+        """Keywords come with their defaults, in the order of the record."""
+        rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", self.KEYWORDS, re.MULTILINE)
+        assert rows == [(field.name, str(field.default)) for field in fields(strategies.Features)]
