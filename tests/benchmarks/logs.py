@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 from ag_ui.core import (
@@ -58,19 +59,25 @@ def _call(name: str, parent: str, **tag: Any) -> Iterator[BaseEvent]:
     yield ToolCallResultEvent(message_id=f"result-{name}", tool_call_id=name, content="found", **tag)
 
 
+def _turn(turn: int) -> Iterator[BaseEvent]:
+    yield ReasoningStartEvent(message_id=f"g{turn}")
+    yield from _reasoning(f"g{turn}", 20)
+    yield ReasoningEndEvent(message_id=f"g{turn}")
+    yield from _text(f"m{turn}", 60)
+    yield from _call(f"a{turn}", f"m{turn}")
+    yield from _call(f"b{turn}", f"m{turn}")
+
+
 def chat(turns: int = 200) -> Log:
     """Turns of a reasoning block of 20 deltas, a text of 60, and two calls of 10 argument deltas with results."""
+    return _run(event for turn in range(turns) for event in _turn(turn))
 
-    def events() -> Iterator[BaseEvent]:
-        for turn in range(turns):
-            yield ReasoningStartEvent(message_id=f"g{turn}")
-            yield from _reasoning(f"g{turn}", 20)
-            yield ReasoningEndEvent(message_id=f"g{turn}")
-            yield from _text(f"m{turn}", 60)
-            yield from _call(f"a{turn}", f"m{turn}")
-            yield from _call(f"b{turn}", f"m{turn}")
 
-    return _run(events())
+def endless() -> Iterator[BaseEvent]:
+    """Yield a chat that never ends."""
+    yield RunStartedEvent(thread_id="t", run_id="r")
+    for turn in count():
+        yield from _turn(turn)
 
 
 def long(deltas: int) -> Log:
@@ -97,15 +104,20 @@ def fanout(events: int = 50_000, lanes: int = 8) -> Log:
     return _run(next(chance.choice(open_lanes)) for _ in range(events))
 
 
-def thread(messages: int) -> Log:
-    """So many settled messages, then 2,000 deltas on a last one."""
+def thread(messages: int, deltas: int = 2_000) -> Log:
+    """So many settled messages, then deltas on a last one."""
 
     def events() -> Iterator[BaseEvent]:
         for number in range(messages):
             yield from _text(f"m{number}", 3)
-        yield from _text("last", 2_000)
+        yield from _text("last", deltas)
 
     return _run(events())
+
+
+def settled(messages: int) -> int:
+    """Return how many events of a thread tell its settled messages, the run's start included."""
+    return 1 + 5 * messages
 
 
 def document() -> dict[str, Any]:
@@ -137,5 +149,9 @@ LOGS: dict[str, Callable[[], Log]] = {
     "thread 1000": lambda: thread(1_000),
     "thread 4000": lambda: thread(4_000),
     "state": state,
+    "live 1000": lambda: thread(1_000, 500),
+    "live 4000": lambda: thread(4_000, 500),
 }
-"""By name: how to make the log."""
+"""By name: how to make the log. Of `live` there is a projection after every event that follows the settled ones."""
+THREADS = {name: int(name.split()[1]) for name in LOGS if name.startswith(("thread", "live"))}
+"""How many messages are settled."""
