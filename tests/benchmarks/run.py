@@ -56,7 +56,10 @@ def started_in_its_own_environment() -> bool:
 
 
 def folded(name: str, rounds: int, client: Client | None) -> tuple[int, int, Times]:
-    """Return how many events of a log were measured, how many of them the client got, and what all took."""
+    """Return how many events of a log were measured, how many of them the client got, and what all took.
+
+    The client is in the first rounds only, or in none.
+    """
     from tests.benchmarks.logs import LOGS, THREADS, settled
     from tests.benchmarks.systems import micros, share, systems
 
@@ -65,27 +68,27 @@ def folded(name: str, rounds: int, client: Client | None) -> tuple[int, int, Tim
     before, events = (log[:told], log[told:]) if name.startswith("live") else ([], log)
     taken = systems(name)
     times: Times = {system: [] for system in taken}
-    given = share(name, len(log) - told)
-    if client is not None:
+    given, its_rounds = share(name, len(log) - told, rounds) if client is not None else (0, 0)
+    if client is not None and given:
         client.load(log[:told], log[told : told + given])
         times["client"] = []
-    for _ in range(rounds):
+    for number in range(rounds):
         for system, prepare in taken.items():
             gc.collect()
             times[system].append(micros(prepare, before, events))
-        if client is not None:
+        if client is not None and number < its_rounds:
             times["client"].append(client.micros())
     return len(events), given, times
 
 
 def ratios(times: Times) -> dict[str, Ratio]:
-    """Return how the systems stand to the first, round by round."""
+    """Return how the systems stand to the first, round by round, in all that they took part in."""
     from tests.benchmarks.picture import Ratio
 
     peer, *others = times
     found = {}
     for system in others:
-        pairs = sorted(mine / its for mine, its in zip(times[system], times[peer], strict=True))
+        pairs = sorted(mine / its for mine, its in zip(times[system], times[peer], strict=False))
         found[system] = Ratio(statistics.median(pairs), pairs[0], pairs[-1])
     return found
 
@@ -99,25 +102,26 @@ def cell(ratio: Ratio | None) -> str:
     """Return a ratio for the table."""
     if ratio is None:
         return "-"
+    if ratio.least == ratio.most:
+        return shown(ratio.median)
     return f"{shown(ratio.median)} ({shown(ratio.least)} to {shown(ratio.most)})"
 
 
-def table(chosen: list[str], rounds: int, found: dict[str, dict[str, Ratio]]) -> Iterator[str]:
+def table(logs: list[str], rounds: int, found: dict[str, dict[str, Ratio]], *, client_too: bool) -> Iterator[str]:
     """Measure, yield the lines of the table as they are done, and leave the ratios in `found`."""
     from tests.benchmarks.systems import reference_client
 
     yield f"| log | events | peer, µs an event | {' | '.join(LABELS.values())} | its events | it to fold |"
     yield f"| --- | --- | --- | {' | '.join('---' for _ in LABELS)} | --- | --- |"
-    node = shutil.which("node") and shutil.which("npm")
-    with reference_client() if node else nullcontext() as client:
-        for name in chosen:
+    with reference_client() if client_too and shutil.which("npm") else nullcontext() as client:
+        for name in logs:
             count, given, times = folded(name, rounds, client)
             peer, *_ = times
             found[name] = row = ratios(times)
             to_fold = ratios({system: times[system] for system in ("fold", "client") if system in times})
             cost = f"{shown(statistics.median(times[peer]))}{'' if peer == 'builder' else f' ({peer})'}"
             cells = [cell(row.get(system)) for system in LABELS]
-            cells += [f"{given:,}" if client is not None else "-", cell(to_fold.get("client"))]
+            cells += [f"{given:,}" if given else "-", cell(to_fold.get("client"))]
             yield f"| `{name}` | {count:,} | {cost} | {' | '.join(cells)} |"
 
 
@@ -167,6 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the fold beside its peers.")
     parser.add_argument("log", nargs="*", help="names of logs to fold (default: all)")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--without-client", action="store_true", help="leave out the reference client, which is slow")
     parser.add_argument("--reading", action="store_true", help="measure how logs are read, instead")
     parser.add_argument("--memory", action="store_true", help="measure what states hold, instead")
     parser.add_argument(
@@ -191,7 +196,8 @@ def main() -> None:
     if chosen.reading or everything:
         parts["reading"] = told(chain([where, ""], reading(chosen.rounds)))
     if chosen.log or everything or not parts:
-        parts["speed"] = told(chain([where, ""], table(chosen.log or [*LOGS], chosen.rounds, found)))
+        speed = table(chosen.log or [*LOGS], chosen.rounds, found, client_too=not chosen.without_client)
+        parts["speed"] = told(chain([where, ""], speed))
     if chosen.write:
         for part, lines in parts.items():
             write(part, lines)

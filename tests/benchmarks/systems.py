@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import reduce
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from ag_ui.core import Event
@@ -118,7 +118,7 @@ def patches(_: Events, events: Events) -> Call:
     """Apply the patches with `jsonpatch`, in place, to a document that nobody else holds."""
     snapshot, *deltas = [event for event in events if event.type.value.startswith("STATE_")]
     document = json.loads(json.dumps(snapshot.snapshot))
-    plain = [json.loads(json.dumps(event.delta)) for event in deltas]
+    plain = [wire(event)["delta"] for event in deltas]
 
     def call() -> Any:
         held = document
@@ -214,7 +214,7 @@ class Client:
             self._ask({"load": file.name})
 
     def micros(self) -> float:
-        """Return the processor time that it takes, in microseconds per event. Raises `ValueError` if it refuses the log."""
+        """Return the processor time it takes, in microseconds per event. Raises `ValueError` if it refuses the log."""
         answer = self._ask({"run": True})
         if answer["error"] is not None:
             raise ValueError(answer["error"])
@@ -245,7 +245,17 @@ def reference_client() -> Iterator[Client]:
         process.stdin.close()
 
 
-def share(log: str, deltas: int) -> int:
-    """Return how many of a log's measured events the client gets: it clones all messages for each of them."""
-    sizes = {"chat": 2_000, "fanout": 3_000, "state": 200, "thread": 200, "live": 200}
-    return min(deltas, sizes.get(log.partition(" ")[0], 10_000))
+class Share(NamedTuple):
+    """How many events of a log the client gets, and in how many rounds: it clones all messages for each of them."""
+
+    events: int
+    rounds: int
+
+
+def share(log: str, events: int, rounds: int) -> Share:
+    """Return the client's share of a log of so many events behind the settled ones, measured in so many rounds."""
+    if log.startswith(("thread", "live", "state")):
+        return Share(min(events, 200), rounds)
+    if log == "long 400k":
+        return Share(0, 0)
+    return Share(events, rounds if log == "long 10k" else 1)
