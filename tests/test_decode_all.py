@@ -16,9 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reducer import EMPTY, compact, decode_all, fold, fold_all, fold_strict
-from reducer import _lines as module
+from reducer import _decode_all as module
+from reducer._decode_all import line_decoder
 from reducer._frozen import freeze, same
-from reducer._lines import line_decoder
 from reducer._schema import EVENTS, RETIRED_EVENTS
 from reducer._shapes import Const, Content, Flag, Integer, Text, Words
 from reducer._wire import EVENT_CLASSES, Event, decode

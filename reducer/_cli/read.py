@@ -14,7 +14,7 @@ from json import JSONDecodeError, JSONDecoder
 
 from reducer._cli.command import Failure
 from reducer._cli.source import Progress, Source, opened
-from reducer._lines import line_decoder
+from reducer._decode_all import line_decoder
 from reducer._wire import Event
 from reducer.errors import MalformedEvent
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from reducer._cli.command import OK, UNREADABLE, VIOLATIONS, Command, Failure
 from reducer._cli.output import as_json, say
 from reducer._cli.read import Log, Text, Unreadable, log_at
+from reducer._decode_all import line_decoder
 from reducer._fold import finish, fold
-from reducer._lines import line_decoder
 from reducer._rules import RULES, Rule
 from reducer._state import EMPTY
 from reducer.errors import MalformedEvent, TruncatedRun

@@ -24,7 +24,7 @@ from jsonpatch import JsonPatch
 from pydantic import TypeAdapter
 
 from reducer import EMPTY, decode_all, fold, fold_all, project
-from reducer._lines import line_decoder
+from reducer._decode_all import line_decoder
 
 Events = Sequence[Any]
 Call = Callable[[], Any]

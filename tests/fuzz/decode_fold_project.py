@@ -18,7 +18,7 @@ import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  #
 
 with atheris.instrument_imports(include=["reducer"]):
     from reducer import EMPTY, Layout, ReducerError, decode, dumps, fold, fold_all, fold_strict, loads, project
-    from reducer._lines import line_decoder
+    from reducer._decode_all import line_decoder
     from reducer._schema import EVENTS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
