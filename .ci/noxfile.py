@@ -30,6 +30,7 @@ OLDEST = [re.sub(r">=([^,]+).*", r"==\1", requirement) for requirement in BOUNDE
 TESTS = (
     "tests/cases",
     "tests/test_wire.py",
+    "tests/test_decode_all.py",
     "tests/test_golden.py",
     "tests/test_laws.py",
     "tests/test_strict.py",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from reducer._checkpoint import dumps, loads
 from reducer._compact import compact
+from reducer._decode_all import decode_all
 from reducer._fold import finish, fold, fold_all, fold_strict, seed
 from reducer._project import Layout, Origin, Snapshot, project
 from reducer._rejoin import rejoin
@@ -45,6 +46,7 @@ __all__ = [
     "TruncatedRun",
     "compact",
     "decode",
+    "decode_all",
     "dumps",
     "finish",
     "fold",

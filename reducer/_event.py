@@ -18,6 +18,9 @@ class Event:
     makes them.
     """
 
+    # Where the values stand is up to each class: most have a dict of what is there.
+    __slots__ = ()
+
     type: str
     notes: tuple[Note, ...] = ()
     wire_names: ClassVar[dict[str, str]] = {"type": "type"}
@@ -30,8 +33,12 @@ class Event:
     def to_dict(self) -> dict[str, Any]:
         """Return the event in wire form: fresh plain dicts and lists, camelCase, absent fields left out."""
         names = self.wire_names
-        wire = {names[name]: value for name, value in self.__dict__.items() if name != "notes"}
+        wire = {names[name]: value for name, value in self._held().items() if name != "notes"}
         return {"type": self.type, **to_wire(wire)}
+
+    def _held(self) -> dict[str, Any]:
+        """Return what is there, by the names of the attributes."""
+        return self.__dict__
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"an event is immutable, {name!r} stays as it is")
@@ -40,12 +47,13 @@ class Event:
         raise AttributeError(f"an event is immutable, {name!r} stays")
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
+        # Events of one type have one table of names, wherever their values stand.
+        if not isinstance(other, Event) or other.wire_names is not self.wire_names:
             return NotImplemented
         return same(freeze(self.to_dict()), freeze(other.to_dict()))
 
     def __repr__(self) -> str:
-        held = {name: value for name, value in self.__dict__.items() if name != "type" and (name != "notes" or value)}
+        held = {name: value for name, value in self._held().items() if name != "type" and (name != "notes" or value)}
         return f"<{' '.join([self.type, *(f'{name}={reprlib.repr(value)}' for name, value in held.items())])}>"
 
 

@@ -67,19 +67,21 @@ class MalformedEvent(ReducerError, ValueError):
     """A value that the protocol describes and that is wrong (spec: basic/processing).
 
     `path` leads to it from the event (names and list positions), `value` is what stands there, `rule` says in
-    one sentence what the protocol asks for.
+    one sentence what the protocol asks for. Where the event was read from a log, `line` is its number, from 1.
     """
 
-    _facts = ("path", "value", "rule")
+    _facts = ("path", "value", "rule", "line")
 
-    def __init__(self, path: tuple[str | int, ...], value: Any, rule: str) -> None:
-        super().__init__(path, value, rule)
+    def __init__(self, path: tuple[str | int, ...], value: Any, rule: str, line: int | None = None) -> None:
+        super().__init__(path, value, rule, line)
         self.path = path
         self.value = value
         self.rule = rule
+        self.line = line
 
     def __str__(self) -> str:
-        return f"{show_path(self.path)}: {self.rule} (got {brief(self.value)})"
+        where = "" if self.line is None else f"line {self.line}: "
+        return f"{where}{show_path(self.path)}: {self.rule} (got {brief(self.value)})"
 
 
 class ProtocolViolation(ReducerError):

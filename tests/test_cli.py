@@ -700,8 +700,8 @@ class TestEnd:
         def interrupted(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("reducer._cli.read.decode", interrupted)
-        monkeypatch.setattr("reducer._cli.verify.decode", interrupted)
+        monkeypatch.setattr("reducer._cli.read.line_decoder", lambda: interrupted)
+        monkeypatch.setattr("reducer._cli.verify.line_decoder", lambda: interrupted)
         assert run("snapshot", FAN_OUT) == (INTERRUPTED, "", "")
         assert run("verify", FAN_OUT) == (INTERRUPTED, "", "")
 

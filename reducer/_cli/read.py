@@ -14,7 +14,8 @@ from json import JSONDecodeError, JSONDecoder
 
 from reducer._cli.command import Failure
 from reducer._cli.source import Progress, Source, opened
-from reducer._wire import Event, decode
+from reducer._decode_all import line_decoder
+from reducer._wire import Event
 from reducer.errors import MalformedEvent
 
 _BOM = b"\xef\xbb\xbf"
@@ -61,6 +62,7 @@ class Log:
     def decoded(self) -> Iterator[Event]:
         """Yield each event. Raises `Unreadable`, for a malformed event as well."""
         text: Text = ""
+        decode = line_decoder()
         try:
             for text in self:
                 yield decode(text)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from reducer._cli.command import OK, UNREADABLE, VIOLATIONS, Command, Failure
 from reducer._cli.output import as_json, say
 from reducer._cli.read import Log, Text, Unreadable, log_at
+from reducer._decode_all import line_decoder
 from reducer._fold import finish, fold
 from reducer._rules import RULES, Rule
 from reducer._state import EMPTY
-from reducer._wire import decode
 from reducer.errors import MalformedEvent, TruncatedRun
 
 MALFORMED, TRUNCATED = "malformed-event", "truncated-run"
@@ -78,7 +78,7 @@ def run(args: Namespace) -> int:
 
 def findings(log: Log) -> Iterator[Finding]:
     """Yield what breaks a rule as it is found, by the event that the log gave last. Raises `Unreadable`."""
-    state = EMPTY
+    state, decode = EMPTY, line_decoder()
     # A malformed event is left out of the fold but counts for positions.
     malformed = 0
     for text in log:

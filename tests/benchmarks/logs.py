@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 from ag_ui.core import (
@@ -50,7 +51,7 @@ def _reasoning(name: str, deltas: int, **tag: Any) -> Iterator[BaseEvent]:
     yield ReasoningMessageEndEvent(message_id=name)
 
 
-def _call(name: str, parent: str, **tag: Any) -> Iterator[BaseEvent]:
+def _call(name: str, parent: str | None = None, **tag: Any) -> Iterator[BaseEvent]:
     yield ToolCallStartEvent(tool_call_id=name, tool_call_name="search", parent_message_id=parent, **tag)
     for _ in range(10):
         yield ToolCallArgsEvent(tool_call_id=name, delta='{"a"')
@@ -61,24 +62,29 @@ def _result(name: str, **tag: Any) -> Iterator[BaseEvent]:
     yield ToolCallResultEvent(message_id=f"result-{name}", tool_call_id=name, content="found", **tag)
 
 
-def chat(turns: int = 200) -> Log:
-    """Turns of a reasoning block of 20 deltas, a text of 60, two calls of 10 argument deltas, and their results.
+def _turn(turn: int, *, parents: bool = False) -> Iterator[BaseEvent]:
+    """Yield a turn as models make it: they call, and then the calls are answered."""
+    calls = [f"a{turn}", f"b{turn}"]
+    yield ReasoningStartEvent(message_id=f"g{turn}")
+    yield from _reasoning(f"g{turn}", 20)
+    yield ReasoningEndEvent(message_id=f"g{turn}")
+    yield from _text(f"m{turn}", 60)
+    for call in calls:
+        yield from _call(call, f"m{turn}" if parents else None)
+    for call in calls:
+        yield from _result(call)
 
-    As the recorded producers do it: a model makes its calls, then they are answered.
-    """
 
-    def events() -> Iterator[BaseEvent]:
-        for turn in range(turns):
-            yield ReasoningStartEvent(message_id=f"g{turn}")
-            yield from _reasoning(f"g{turn}", 20)
-            yield ReasoningEndEvent(message_id=f"g{turn}")
-            yield from _text(f"m{turn}", 60)
-            yield from _call(f"a{turn}", f"m{turn}")
-            yield from _call(f"b{turn}", f"m{turn}")
-            yield from _result(f"a{turn}")
-            yield from _result(f"b{turn}")
+def chat(turns: int = 200, *, parents: bool = False) -> Log:
+    """Turns of a reasoning block of 20 deltas, a text of 60, and two calls of 10 argument deltas with results."""
+    return _run(event for turn in range(turns) for event in _turn(turn, parents=parents))
 
-    return _run(events())
+
+def endless() -> Iterator[BaseEvent]:
+    """Yield a chat that never ends."""
+    yield RunStartedEvent(thread_id="t", run_id="r")
+    for turn in count():
+        yield from _turn(turn)
 
 
 def long(deltas: int) -> Log:
@@ -98,7 +104,7 @@ def fanout(events: int = 50_000, lanes: int = 8) -> Log:
             yield from _reasoning(f"g{name}", 20, **tag)
             yield from _text(f"m{name}", 40, **tag)
             yield ReasoningEncryptedValueEvent(subtype="message", entity_id=f"g{name}", encrypted_value="c2VjcmV0")
-            yield from _call(f"c{name}", f"m{name}", **tag)
+            yield from _call(f"c{name}", **tag)
             yield from _result(f"c{name}", **tag)
 
     chance = random.Random(1)
@@ -106,15 +112,20 @@ def fanout(events: int = 50_000, lanes: int = 8) -> Log:
     return _run(next(chance.choice(open_lanes)) for _ in range(events))
 
 
-def thread(messages: int) -> Log:
-    """So many settled messages, then 2,000 deltas on a last one."""
+def thread(messages: int, deltas: int = 2_000) -> Log:
+    """So many settled messages, then deltas on a last one."""
 
     def events() -> Iterator[BaseEvent]:
         for number in range(messages):
             yield from _text(f"m{number}", 3)
-        yield from _text("last", 2_000)
+        yield from _text("last", deltas)
 
     return _run(events())
+
+
+def settled(messages: int) -> int:
+    """Return how many events of a thread tell its settled messages, the run's start included."""
+    return 1 + 5 * messages
 
 
 def document() -> dict[str, Any]:
@@ -138,6 +149,7 @@ def state() -> Log:
 
 LOGS: dict[str, Callable[[], Log]] = {
     "chat": chat,
+    "chat, parents named": lambda: chat(parents=True),
     "long 10k": lambda: long(10_000),
     "long 100k": lambda: long(100_000),
     "long 400k": lambda: long(400_000),
@@ -146,5 +158,9 @@ LOGS: dict[str, Callable[[], Log]] = {
     "thread 1000": lambda: thread(1_000),
     "thread 4000": lambda: thread(4_000),
     "state": state,
+    "live 1000": lambda: thread(1_000, 500),
+    "live 4000": lambda: thread(4_000, 500),
 }
-"""By name: how to make the log."""
+"""By name: how to make the log. Of `live` there is a projection after every event that is measured."""
+THREADS = {name: int(name.split()[1]) for name in LOGS if name.startswith(("thread", "live"))}
+"""How many messages are settled, and not measured."""

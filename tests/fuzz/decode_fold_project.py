@@ -18,9 +18,11 @@ import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  #
 
 with atheris.instrument_imports(include=["reducer"]):
     from reducer import EMPTY, Layout, ReducerError, decode, dumps, fold, fold_all, fold_strict, loads, project
+    from reducer._decode_all import line_decoder
     from reducer._schema import EVENTS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+READ = line_decoder()
 LINES = 64
 SEED = 8
 
@@ -30,10 +32,12 @@ def one_input(data: bytes) -> None:
     state, events = EMPTY, []
     for line in data.split(b"\n")[:LINES]:
         try:
-            event = decode(line)
+            event = READ(line)
             after = fold(state, event)
         except ReducerError:
             continue
+        decoded = decode(line)
+        assert (event, event.notes) == (decoded, decoded.notes), "what is read fast is not what is decoded"
         events.append(event)
         try:
             strict = fold_strict(state, event)

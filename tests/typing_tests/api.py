@@ -19,6 +19,7 @@ from reducer import (
     Snapshot,
     State,
     decode,
+    decode_all,
     finish,
     fold,
     fold_all,
@@ -34,6 +35,7 @@ def events_of_every_make(sdk: TextMessageContentEvent, wire: dict[str, Any]) -> 
     state = assert_type(fold(state, wire), State)
     state = assert_type(fold(state, decode(wire)), State)
     state = assert_type(fold_all(state, [sdk, wire, decode(b"{}"), decode("{}")]), State)
+    state = assert_type(fold_all(state, decode_all([b"{}", "{}"])), State)
     state = assert_type(fold_strict(state, sdk), State)
     assert_type(finish(state), State)
 
@@ -68,6 +70,7 @@ def refused(state: State) -> None:
     project(state, "merged")  # type: ignore[arg-type]
     fold(None, {})  # type: ignore[arg-type]
     decode(1)  # type: ignore[arg-type]
+    decode_all([{}])  # type: ignore[list-item]
 
 
 def errors(error: ReducerError) -> None:
