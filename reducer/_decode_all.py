@@ -35,8 +35,7 @@ def decode_all(lines: Iterable[Line]) -> Iterator[Event]:
         except MalformedEvent as error:
             if _is_blank(line):
                 continue
-            error.line = number
-            raise
+            raise MalformedEvent(error.path, error.value, error.rule, number) from error.__cause__
         yield event
 
 
