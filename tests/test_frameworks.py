@@ -1,0 +1,243 @@
+"""The frameworks that the library is embedded in: their real packages, each in an environment of its own.
+
+Their pins do not go together with one another's, nor all with the SDK of these tests. An environment is made once, of
+what the golden logs were recorded with, and kept in pytest's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from reducer import EMPTY, Layout, fold_all, project, seed
+from tests.frameworks.start import examples, outputs
+from tests.reference_client import ReferenceClient
+
+ROOT = Path(__file__).parents[1]
+HERE = ROOT / "tests" / "frameworks"
+PAGES = ROOT / "docs" / "how-to"
+ENVIRONMENTS = {"agent-framework": ["agent-framework"], "others": ["pydantic-ai", "ag-ui-langgraph", "agno"]}
+"""Whose requirements go together: folders of `golden`."""
+OURS = ["attrs", "pyrsistent", "coverage"]
+EMBEDDED = {
+    "embed-in-agent-framework.md": "agent-framework",
+    "embed-in-agno.md": "others",
+    "embed-in-langgraph.md": "others",
+    "embed-in-pydantic-ai.md": "others",
+}
+Json = dict[str, Any]
+Start = Callable[[str, Path], str]
+
+pytestmark = pytest.mark.slow
+
+
+def installed(home: Path, name: str) -> Path:
+    """Return the interpreter of an environment, which is made where there is none. Raises `CalledProcessError`."""
+    files = [ROOT / "tests" / "golden" / folder / "requirements.txt" for folder in ENVIRONMENTS[name]]
+    made_of = [sys.version, *OURS, *(file.read_text(encoding="utf-8") for file in files)]
+    environment = home / hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:12]
+    python, complete = environment / "bin" / "python", environment / "complete"
+    with FileLock(home / "lock"):
+        if not complete.exists():
+            requirements = [argument for file in files for argument in ("-r", str(file))]
+            for command in (
+                [sys.executable, "-m", "venv", "--clear", str(environment)],
+                [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements, *OURS],
+            ):
+                subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - fixed commands
+            complete.touch()
+    return python
+
+
+@pytest.fixture(scope="session")
+def start(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Start:
+    """Run a script or a page in an environment and return what it printed; without the environment skip, or fail."""
+
+    def run(name: str, file: Path) -> str:
+        try:
+            python = installed(request.config.cache.mkdir(f"frameworks-{name}"), name)
+        except subprocess.CalledProcessError as error:
+            reason = f"cannot install {name}: {error.stderr.strip()[-500:]}"
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+        done = subprocess.run(  # noqa: S603 - the project's own files
+            [str(python), str(HERE / "start.py"), str(file)],
+            cwd=tmp_path_factory.mktemp(name),
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("page", sorted(EMBEDDED))
+def test_page(page: str, start: Start) -> None:
+    """What a page says about a framework runs against the framework, and prints what the page says."""
+    text = (PAGES / page).read_text(encoding="utf-8")
+    assert outputs(text)
+    assert start(EMBEDDED[page], PAGES / page) == outputs(text)
+
+
+def test_pages() -> None:
+    """Each page that is left out of the other examples is run here."""
+    assert sorted(path.name for path in PAGES.glob("embed-in-*.md")) == sorted(EMBEDDED)
+
+
+def test_examples() -> None:
+    """The Python of a page keeps its line numbers, and what it prints is what the page's text blocks say."""
+    page = "Text.\n\n```python\na = 1\n```\n\n```bash\nno\n```\n\n```python\nprint(a)\n```\n\n```text\n1\n```\n"
+    assert examples(page).split("\n")[3] == "a = 1"
+    assert [line for line in examples(page).split("\n") if line] == ["a = 1", "print(a)"]
+    assert outputs(page) == "1\n"
+
+
+@pytest.fixture(scope="session")
+def played(start: Start) -> Json:
+    """Return what `play_agent_framework.py` printed: by the name of its scene, what was sent and stored."""
+    found: Json = json.loads(start("agent-framework", HERE / "play_agent_framework.py"))
+    return found
+
+
+def shown(events: list[Json], before: list[Json] | None = None, layout: Layout = Layout.STREAMED) -> list[Json]:
+    """Return the messages of a stream that goes on from others."""
+    return project(fold_all(EMPTY if before is None else seed(before), events), layout).messages
+
+
+def kept(scene: Json) -> list[Json]:
+    """Return the messages of the one thread that is stored."""
+    [thread] = scene["stored"]
+    messages: list[Json] = thread["messages"]
+    return messages
+
+
+FIRST = {"id": "user-1", "role": "user", "content": "A weekend near Lisbon?"}
+
+
+class TestAgentFramework:
+    """`FoldedWorkflow` on real workflows of two executors at once, behind the framework's endpoint."""
+
+    @pytest.mark.parametrize(("name", "layout"), [("streamed", Layout.STREAMED), ("merged", Layout.MERGED)])
+    def test_live_and_replayed(self, played: Json, name: str, layout: Layout) -> None:
+        """What is stored is what streamed, and what a reload brings back over the framework's endpoint."""
+        scene = played["layouts"][name]
+        live = shown(scene["live"], [FIRST], layout)
+        assert kept(scene) == live
+        assert shown(scene["replayed"], layout=layout) == live
+        assert [event["type"] for event in scene["replayed"]] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+
+    def test_really_interleaved(self, played: Json) -> None:
+        """The run has what goes wrong by hand: words in turn, encrypted values late, a call between."""
+        scene = played["layouts"]["streamed"]
+        sealed = {message["id"]: message.get("encryptedValue") for message in kept(scene)}
+        assert sealed["rs_research_1"] == "c2VhbGVk1"
+        assert sealed["rs_write_1"] == "d3JpdGU1"
+        assert sealed["rs_later_1"] == "bGF0ZXI1"
+        names = [event.get("messageId") for event in scene["live"] if event["type"] == "REASONING_MESSAGE_CONTENT"]
+        turns = [(a, b) for a, b in pairwise(names) if a != b]
+        assert len(turns) > 3
+
+    def test_reference(self, played: Json, reference: ReferenceClient) -> None:
+        """Stored MERGED, a thread is message by message what the official client holds that was there."""
+        scene = played["layouts"]["merged"]
+        [outcome] = reference.replay([scene["live"]], messages=[FIRST])
+        assert outcome.valid
+        assert kept(scene) == outcome.messages
+
+    def test_without_activities(self, played: Json) -> None:
+        """Activities can be left out; the rest is the same."""
+        scene = played["layouts"]["plain"]
+        live = shown(scene["live"], [FIRST])
+        assert kept(scene) == [message for message in live if message["role"] != "activity"]
+        assert len(kept(scene)) < len(live)
+
+    def test_thread_goes_on(self, played: Json) -> None:
+        """From run to run what was stored stays, and what is new is what streamed, whichever client asks."""
+        before: list[Json] = []
+        for number, run in enumerate(played["thread"]["runs"], 1):
+            messages = kept(run)
+            mine = next(place for place, message in enumerate(messages) if message["id"] == f"user-{number}")
+            assert messages[:mine] == before
+            assert messages[mine:] == shown(run["live"], [run["before"][-1]])
+            assert shown(run["replayed"]) == messages
+            ids = [message["id"] for message in messages]
+            assert len(ids) == len(set(ids))
+            before = messages
+
+    def test_adjacency(self, played: Json) -> None:
+        """With reasoning and activities left out, each result follows its call, as model providers require."""
+        rest = [message for message in kept(played["thread"]["runs"][-1]) if message["role"] in ("assistant", "tool")]
+        pairs = [(call, result) for call, result in pairwise(rest) if result["role"] == "tool"]
+        assert [[call["id"] for call in message["toolCalls"]] for message, _ in pairs] == [
+            [result["toolCallId"]] for _, result in pairs
+        ]
+        assert len(pairs) == len(played["thread"]["runs"])
+
+    def test_what_the_workflow_is_given(self, played: Json) -> None:
+        """A run gets the stored thread and the new question, each question once, and no activity."""
+        for number, given in enumerate(played["thread"]["given"], 1):
+            questions = [message["text"] for message in given if message["role"] == "user"]
+            assert questions == [f"Question {count}?" for count in range(1, number + 1)]
+            assert sum(message["role"] == "tool" for message in given) == number - 1
+
+    def test_stranger(self, played: Json) -> None:
+        """The thread of somebody else is a thread that is not there."""
+        assert [event["type"] for event in played["thread"]["stranger"]] == ["RUN_STARTED", "RUN_FINISHED"]
+
+    def test_interrupt(self, played: Json) -> None:
+        """A reload shows the question that waits; the answer and what comes of it are stored behind it."""
+        scene = played["interrupted"]
+        assert scene["waiting"][-1]["outcome"] == scene["live"][-1]["outcome"]
+        assert shown(scene["waiting"]) == shown(scene["live"], [FIRST])
+        asked = shown(scene["live"], [FIRST])
+        messages = kept(scene)
+        assert messages[: len(asked)] == asked
+        answer, *rest = messages[len(asked) :]
+        assert (answer["role"], answer["content"]) == ("user", "yes")
+        assert rest == shown(scene["resumed"])
+        assert shown(scene["replayed"]) == messages
+        assert "outcome" not in scene["replayed"][-1]
+
+    def test_store_that_fails(self, played: Json) -> None:
+        """A store that cannot save leaves the stream alone; one that cannot be read fails the run and says so."""
+        saved, read = (played["failing_store"][name] for name in ("save", "get"))
+        assert saved[-1]["type"] == "RUN_FINISHED"
+        assert [event["type"] for event in read] == ["RUN_ERROR"]
+
+    def test_run_that_is_not_finished(self, played: Json) -> None:
+        """A run that failed or was left changes nothing of what is stored."""
+        scene = played["failing_agent"]
+        assert "RUN_ERROR" in [event["type"] for event in scene["live"]]
+        assert "TEXT_MESSAGE_START" in scene["seen"]
+        assert scene["failed"] == scene["left"] == scene["before"]
+
+    def test_unreadable_thread(self, played: Json) -> None:
+        """Where the stored thread is nothing that can be folded, the framework's own snapshot is stored behind it."""
+        scene = played["unreadable"]
+        assert scene["live"][-1]["type"] == "RUN_FINISHED"
+        messages = kept(scene)
+        odd = next(place for place, message in enumerate(messages) if message["id"] == "odd")
+        assert "activity" in [message["role"] for message in messages[:odd]]
+        assert messages[odd + 1]["id"] == "user-2"
+        assert len(messages) > odd + 5
+
+    def test_no_store(self, played: Json) -> None:
+        """Without a store the workflow runs as ever."""
+        assert played["not_kept"]["events"] == len(played["layouts"]["streamed"]["live"])
+
+    def test_single_agent(self, played: Json) -> None:
+        """A single agent's thread comes back as it streamed without the adapter."""
+        scene = played["single_agent"]
+        assert shown(scene["replayed"]) == shown(scene["live"], [FIRST])
