@@ -104,6 +104,14 @@ def test_examples() -> None:
     assert outputs(page) == "1\n"
 
 
+def test_client_that_goes_away(start: Start) -> None:
+    """However a server learns that the client left, the agent ends and what it streamed so far is kept."""
+    scenes = json.loads(start("others", HERE / "play_disconnect.py"))
+    assert scenes["2.3"] == {"kept": 3, "position": 3, "sent": 3, "agent": ["CancelledError"]}
+    # Only the refusal of the fourth event says it.
+    assert scenes["2.4"] == {"kept": 4, "position": 4, "sent": 3, "agent": ["GeneratorExit"]}
+
+
 @pytest.fixture(scope="session")
 def played(start: Start) -> Json:
     """Return what `play_agent_framework.py` printed: by the name of its scene, what was sent and stored."""
