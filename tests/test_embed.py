@@ -7,6 +7,7 @@ import copy
 import gc
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -299,6 +300,24 @@ class TestCallbacks:
         # The first, the last that waited, and the end.
         assert asyncio.run(scene()) == ([1, len(RUN), len(RUN)], len(RUN))
 
+    @pytest.mark.parametrize("events", [RUN, [*RUN, AgentError()]], ids=["finished", "failed"])
+    def test_waited_for(self, events: list[Any]) -> None:
+        """When the stream is over for its reader, what an asynchronous callback does is done."""
+
+        async def scene() -> list[State]:
+            ends = list[State]()
+
+            async def save(state: State) -> None:
+                for _ in range(10):
+                    await asyncio.sleep(0)
+                ends.append(state)
+
+            with suppress(AgentError):
+                await drained(record(agent(events), on_end=save))
+            return list(ends)
+
+        assert asyncio.run(scene()) == [fold_all(EMPTY, RUN)]
+
 
 class TestRecorder:
     """The one mutable thing."""
@@ -306,10 +325,13 @@ class TestRecorder:
     def test_looks(self) -> None:
         """What a recorder shows is what `project` and `dumps` make of its state, and later events leave it alone."""
         recorder = Recorder()
-        assert [recorder.observe(event) for event in RUN[:3]] == [True] * 3
+        assert [recorder.observe(event) for event in RUN[:2]] == [True] * 2
+        # Nothing to see but for the official client.
+        assert recorder.snapshot().messages == []
+        assert [message["id"] for message in recorder.snapshot(Layout.MERGED).messages] == ["m"]
+        assert recorder.observe(RUN[2])
         state = recorder.state
         assert recorder.snapshot() == project(state)
-        assert recorder.snapshot(Layout.MERGED) == project(state, Layout.MERGED)
         assert recorder.checkpoint() == dumps(state)
         assert recorder.observe(RUN[3])
         assert state == fold_all(EMPTY, RUN[:3])

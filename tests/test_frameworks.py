@@ -115,7 +115,10 @@ def test_client_that_goes_away(start: Start) -> None:
 @pytest.fixture(scope="session")
 def played(start: Start) -> Json:
     """Return what `play_agent_framework.py` printed: by the name of its scene, what was sent and stored."""
-    found: Json = json.loads(start("agent-framework", HERE / "play_agent_framework.py"))
+    printed = start("agent-framework", HERE / "play_agent_framework.py")
+    lines = [line for line in printed.splitlines() if line.startswith("{")]
+    assert len(lines) == 1, printed[:1000]
+    found: Json = json.loads(lines[0])
     return found
 
 
@@ -240,6 +243,52 @@ class TestAgentFramework:
         assert "activity" in [message["role"] for message in messages[:odd]]
         assert messages[odd + 1]["id"] == "user-2"
         assert len(messages) > odd + 5
+
+    def test_history_of_the_client(self, played: Json) -> None:
+        """A thread that the client brings along is stored as the client told it, then what streamed."""
+        scene = played["told_history"]
+        assert kept(scene) == [*scene["request"], *shown(scene["live"])]
+
+    def test_what_was_stored_before(self, played: Json) -> None:
+        """A run changes what it names of a thread that the framework itself stored, and nothing else, in any run."""
+        first, second, third, fourth = played["own_events"]["stored"]
+        asked, call, text = first["messages"]
+        assert "tool_calls" in call
+        result = {
+            "id": "late",
+            "role": "tool",
+            "toolCallId": "call-1",
+            # What the framework gives the model is not what it gives the host.
+            "content": "for the model",
+            "_agentFrameworkMcpResult": True,
+            "_agentFrameworkHostPayload": "for the host",
+            "_agentFrameworkModelContent": [{"type": "text", "text": "for the model"}],
+        }
+        new = [
+            {"id": "user-2", "role": "user", "content": "And?"},
+            {"id": "quote", "role": "reasoning", "content": "They said:"},
+            {"id": "said", "role": "user", "content": "Hi."},
+        ]
+        assert second["messages"] == [asked, call, result, {**text, "encryptedValue": "c2VjcmV0"}, *new]
+        assert third["messages"] == [*second["messages"], {"id": "user-3", "role": "user", "content": "And?"}]
+        told = shown(played["own_events"]["replayed"])
+        assert [message["id"] for message in told] == [message["id"] for message in fourth["messages"]]
+        assert told[2]["content"] == "for the host"
+
+    def test_state(self, played: Json) -> None:
+        """The stored state is what snapshots and patches lead to; a thread without any has none."""
+        assert [thread["state"] for thread in played["own_events"]["stored"]] == [None, {"n": 2}, {"n": 3}, {}]
+
+    def test_text_that_the_framework_renames(self, played: Json) -> None:
+        """What the framework splits stays one message, with its text and its call, once."""
+        scene = played["renamed"]
+        messages = [message for message in kept(scene) if message["role"] != "activity"]
+        assert [(message["id"], message["content"]) for message in messages] == [
+            ("user-1", FIRST["content"]),
+            ("text", "Look."),
+        ]
+        assert [call["id"] for call in messages[1]["toolCalls"]] == ["call-1"]
+        assert kept(scene) == shown(scene["live"], [FIRST])
 
     def test_no_store(self, played: Json) -> None:
         """Without a store the workflow runs as ever."""

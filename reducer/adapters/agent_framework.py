@@ -22,7 +22,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final
 
-from ag_ui.core import BaseEvent, ToolCallResultEvent
+from ag_ui.core import BaseEvent
 from agent_framework_ag_ui import AgentFrameworkWorkflow, AGUIThreadSnapshot, AGUIThreadSnapshotStore
 
 from reducer._fold import fold_all, seed
@@ -33,7 +33,7 @@ __all__ = ["FoldedWorkflow"]
 log: Final = logging.getLogger(__name__)
 Message = dict[str, Any]
 CAMEL: Final = {"tool_calls": "toolCalls", "tool_call_id": "toolCallId", "encrypted_value": "encryptedValue"}
-"""Names that the framework writes in two ways."""
+"""Names that the framework reads and writes in two ways."""
 
 
 class FoldedWorkflow(AgentFrameworkWorkflow):  # type: ignore[misc, unused-ignore]  # its types are there where it is
@@ -125,18 +125,14 @@ class _RunStore:
         return replace(snapshot, messages=messages, state=state)
 
     def _known(self, messages: list[Message]) -> int:
-        """Return how many of the messages were there before the run: the stored ones and the request's."""
-        given = self._given()
-        known = len(given or self._asked)
-        ids = {message.get("id") for message in (*given, *self._asked)}
-        answered = {event.tool_call_id for event in self.events if isinstance(event, ToolCallResultEvent)}
-        for number, message in enumerate(messages):
-            role, name = message.get("role"), message.get("id")
-            mine = role in ("assistant", "reasoning") or (role == "tool" and _key(message)[2] in answered)
-            if not mine or name in ids:
-                known = max(known, number + 1)
-            # A run may use an id again.
-            ids.discard(name)
+        """Return how many of the messages were there before the run: the stored ones and what came with the request."""
+        named = {getattr(event, "message_id", None) for event in self.events}
+        known = len(self._given() or self._asked)
+        # Behind a stored thread stand the user's new words, answers and results of calls; the run's messages come last.
+        for message in messages[known:]:
+            if message.get("role") in ("assistant", "reasoning") or message.get("id") in named:
+                break
+            known += 1
         return known
 
 
@@ -146,4 +142,4 @@ def _wire(message: Message) -> Message:
 
 
 def _key(message: Message) -> tuple[Any, Any, Any]:
-    return message.get("role"), message.get("id"), message.get("toolCallId", message.get("tool_call_id"))
+    return message.get("role"), message.get("id"), _wire(message).get("toolCallId")

@@ -18,6 +18,22 @@ from typing import Any, ClassVar
 sys.path.insert(0, str(Path(__file__).parents[1] / "golden" / "agent-framework"))
 
 import record
+from ag_ui.core import (
+    BaseEvent,
+    ReasoningEncryptedValueEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+)
 from agent_framework import Content, Executor, Message, WorkflowBuilder, WorkflowContext, handler
 from agent_framework_ag_ui import (
     AGUIThreadSnapshot,
@@ -232,6 +248,83 @@ async def unreadable() -> Json:
     return {"live": await server.run("run-2", [record.user("user-2", "And?")]), "stored": store.held()}
 
 
+class Teller(Executor):  # type: ignore[misc]
+    """Says AG-UI events of its own, a list for each run."""
+
+    def __init__(self, *runs: list[BaseEvent]) -> None:
+        super().__init__("teller")
+        self.runs = list(runs)
+
+    @handler  # type: ignore[untyped-decorator, unused-ignore]
+    async def tell(self, asked: list[Message], ctx: WorkflowContext[None, Any]) -> None:
+        """Say what is next, whatever is asked."""
+        del asked
+        await ctx.yield_output(self.runs.pop(0))
+
+
+async def own_events() -> Json:
+    """A thread that the framework itself stored, and runs that change what is stored of it, and the state."""
+    payload = {
+        "_agentFrameworkMcpResult": True,
+        "_agentFrameworkHostPayload": "for the host",
+        "_agentFrameworkModelContent": [{"type": "text", "text": "for the model"}],
+    }
+    first: list[BaseEvent] = [
+        ToolCallStartEvent(tool_call_id="call-1", tool_call_name="look", parent_message_id="parent"),
+        ToolCallArgsEvent(tool_call_id="call-1", delta="{}"),
+        ToolCallEndEvent(tool_call_id="call-1"),
+        TextMessageStartEvent(message_id="text", role="assistant"),
+        TextMessageContentEvent(message_id="text", delta="Wait."),
+        TextMessageEndEvent(message_id="text"),
+    ]
+    second: list[BaseEvent] = [
+        ToolCallResultEvent(message_id="late", tool_call_id="call-1", content="for the host", **payload),
+        ReasoningEncryptedValueEvent(subtype="message", entity_id="text", encrypted_value="c2VjcmV0"),
+        ReasoningMessageStartEvent(message_id="quote", role="reasoning"),
+        ReasoningMessageContentEvent(message_id="quote", delta="They said:"),
+        ReasoningMessageEndEvent(message_id="quote"),
+        TextMessageStartEvent(message_id="said", role="user"),
+        TextMessageContentEvent(message_id="said", delta="Hi."),
+        TextMessageEndEvent(message_id="said"),
+        StateSnapshotEvent(snapshot={"n": 1}),
+        StateDeltaEvent(delta=[{"op": "replace", "path": "/n", "value": 2}]),
+    ]
+    third: list[BaseEvent] = [StateDeltaEvent(delta=[{"op": "replace", "path": "/n", "value": 3}])]
+    fourth: list[BaseEvent] = [StateDeltaEvent(delta=[{"op": "remove", "path": "/n"}])]
+    teller = Teller(first, second, third, fourth)
+    store = Store()
+    workflow = WorkflowBuilder(start_executor=teller, name="teller").build()
+    plain, server = Server(workflow, store), Server(FoldedWorkflow(workflow, activities=False), store)
+    stored = []
+    for number, one in enumerate((plain, server, server, server), 1):
+        await one.run(f"run-{number}", [record.user(f"user-{number}", "And?")])
+        stored += store.held()
+    return {"stored": stored, "replayed": await server.run("reload", [])}
+
+
+async def told_history() -> Json:
+    """A thread that the client brings along, ending with an answer."""
+    store = Store()
+    server = Server(FoldedWorkflow(agents()), store)
+    request = [FIRST, {"id": "answer", "role": "assistant", "content": "Which one?"}]
+    return {"request": request, "live": await server.run("run-1", request), "stored": store.held()}
+
+
+async def renamed() -> Json:
+    """A text that the framework renames, since a call goes on with its message."""
+    events: list[BaseEvent] = [
+        TextMessageStartEvent(message_id="text", role="assistant"),
+        TextMessageContentEvent(message_id="text", delta="Look."),
+        ToolCallStartEvent(tool_call_id="call-1", tool_call_name="look", parent_message_id="text"),
+        ToolCallEndEvent(tool_call_id="call-1"),
+        TextMessageEndEvent(message_id="text"),
+    ]
+    store = Store()
+    workflow = WorkflowBuilder(start_executor=Teller(events), name="teller").build()
+    live = await Server(FoldedWorkflow(workflow), store).run("run-1", [FIRST])
+    return {"live": live, "stored": store.held()}
+
+
 async def not_kept() -> Json:
     """A workflow without a store."""
     app = FastAPI()
@@ -242,13 +335,24 @@ async def not_kept() -> Json:
 
 
 SCENES = (
-    thread, layouts, single_agent, failing_store, failing_agent, interrupted, unreadable, not_kept,
-)  # fmt: skip
+    thread,
+    layouts,
+    single_agent,
+    failing_store,
+    failing_agent,
+    interrupted,
+    unreadable,
+    own_events,
+    told_history,
+    renamed,
+    not_kept,
+)
 
 
 def main() -> None:
     """Play every scene."""
     logging.disable(logging.CRITICAL)
+    record._random.seed("play")
     print(json.dumps({scene.__name__: asyncio.run(scene()) for scene in SCENES}))  # noqa: T201 - its purpose
 
 
