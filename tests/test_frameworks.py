@@ -104,22 +104,46 @@ def test_examples() -> None:
     assert outputs(page) == "1\n"
 
 
+def parsed(printed: str) -> Json:
+    """Return the JSON that a script printed, whatever else its framework says."""
+    lines = [line for line in printed.splitlines() if line.startswith("{")]
+    assert len(lines) == 1, printed[:1000]
+    found: Json = json.loads(lines[0])
+    return found
+
+
 def test_client_that_goes_away(start: Start) -> None:
     """However a server learns that the client left, the agent ends and what it streamed so far is kept."""
-    scenes = json.loads(start("others", HERE / "play_disconnect.py"))
+    scenes = parsed(start("others", HERE / "play_disconnect.py"))
     assert scenes["2.3"] == {"kept": 3, "position": 3, "sent": 3, "agent": ["CancelledError"]}
     # Only the refusal of the fourth event says it.
     assert scenes["2.4"] == {"kept": 4, "position": 4, "sent": 3, "agent": ["GeneratorExit"]}
 
 
 @pytest.fixture(scope="session")
+def failed(start: Start) -> Json:
+    """Return what `play_failing.py` printed: by the name of its page, what was sent."""
+    return parsed(start("others", HERE / "play_failing.py"))
+
+
+@pytest.mark.parametrize("page", sorted(page for page, name in EMBEDDED.items() if name == "others"))
+def test_model_that_fails(page: str, failed: Json) -> None:
+    """On the server of a page, a second run whose model fails in the middle keeps what streamed, as it streamed."""
+    scene = failed[page]
+    question = {"id": "user-2", "role": "user", "content": "And tomorrow?"}
+    assert scene["live"][-1]["type"] == "RUN_ERROR"
+    assert scene["runs"] == ["finished", "error"]
+    messages = shown(scene["again"])
+    assert messages == shown(scene["live"], [*scene["before"], question])
+    assert messages[:-1] == [*scene["before"], question]
+    assert messages[-1]["content"] == "Sunny but "
+    assert scene["unknown"] == 404
+
+
+@pytest.fixture(scope="session")
 def played(start: Start) -> Json:
     """Return what `play_agent_framework.py` printed: by the name of its scene, what was sent and stored."""
-    printed = start("agent-framework", HERE / "play_agent_framework.py")
-    lines = [line for line in printed.splitlines() if line.startswith("{")]
-    assert len(lines) == 1, printed[:1000]
-    found: Json = json.loads(lines[0])
-    return found
+    return parsed(start("agent-framework", HERE / "play_agent_framework.py"))
 
 
 def shown(events: list[Json], before: list[Json] | None = None, layout: Layout = Layout.STREAMED) -> list[Json]:
