@@ -36,6 +36,7 @@ TESTS = (
     "tests/test_strict.py",
     "tests/test_checkpoint.py",
     "tests/test_patch.py",
+    "tests/test_embed.py",
 )
 
 nox.options.default_venv_backend = "virtualenv"

@@ -1,0 +1,1 @@
+"""Adapters to frameworks that keep threads themselves. Each needs its framework's package, which it does not bring."""
