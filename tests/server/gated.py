@@ -17,9 +17,15 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 from starlette.applications import Starlette
 
+from docs.examples.server import app
 from docs.examples.server.agent import script
-from docs.examples.server.app import create_app
 from docs.examples.server.store import open_store
+
+
+async def let_through(gate: Path, number: int) -> None:
+    """Wait until a gate lets an event through; a file, so that it stands while servers come and go."""
+    while number >= int(gate.read_text(encoding="utf-8")):  # noqa: ASYNC110, ASYNC240 - no event tells of files
+        await asyncio.sleep(0.005)
 
 
 async def gated(run_input: RunAgentInput) -> AsyncGenerator[dict[str, Any], None]:
@@ -27,8 +33,7 @@ async def gated(run_input: RunAgentInput) -> AsyncGenerator[dict[str, Any], None
     props = run_input.forwarded_props or {}
     for number, event in enumerate(script(run_input)):
         if "gate" in props:
-            while number >= int(Path(props["gate"]).read_text(encoding="utf-8")):  # noqa: ASYNC240 - a line
-                await asyncio.sleep(0.005)
+            await let_through(Path(props["gate"]), number)
         if number == props.get("raise"):
             raise RuntimeError("the password is hunter2")
         if number == props.get("stop"):
@@ -38,5 +43,6 @@ async def gated(run_input: RunAgentInput) -> AsyncGenerator[dict[str, Any], None
 
 def main() -> Starlette:
     """Return the application that the environment describes."""
+    app.QUIET = 0.1
     store = open_store(os.environ["DATABASE"], float(os.environ["LEASE"]))
-    return create_app(store, gated, json.loads(os.environ["TOKENS"]))
+    return app.create_app(store, gated, json.loads(os.environ["TOKENS"]))

@@ -24,7 +24,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, final
+from typing import IO, Any, NoReturn, final
 
 import pytest
 from attrs import define, field, frozen
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "server"
 BOUND = 60.0
 """Seconds until a condition that does not come is a failure: far above what any takes."""
-TOKENS = {"alices-secret": "alice", "bobs-secret": "bob"}
+SECRETS = {"alice": "alices-secret", "bob": "bobs-secret"}
 
 
 def until(condition: Callable[[], Any], what: str, bound: float = BOUND) -> Any:
@@ -148,11 +148,11 @@ def postgresql_programs() -> Path | None:
 def postgresql(programs: Path) -> Iterator[str]:
     """Run a PostgreSQL server of our own, reached by a socket in its folder; yield its URL."""
     # It refuses to be root, so root starts it as somebody else.
-    user = next((user.pw_name for user in pwd.getpwall() if user.pw_name in ("postgres", "nobody")), None)
-    run = partial(subprocess.run, user=user if os.getuid() == 0 else None, check=True, capture_output=True)
+    user = pwd.getpwnam("nobody").pw_name if os.getuid() == 0 else None
+    run = partial(subprocess.run, user=user, check=True, capture_output=True)
     # A path of a socket has to be short, and pytest's folders are not open to other users.
-    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder:  # noqa: S108
-        if os.getuid() == 0:
+    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder:
+        if user is not None:
             shutil.chown(folder, user)
         data = f"{folder}/data"
         run(
@@ -207,7 +207,11 @@ class Server:
 
     def __enter__(self) -> Server:
         """Start the server and wait until it answers."""
-        environment = {"DATABASE": self.database.url, "LEASE": str(self.lease), "TOKENS": json.dumps(TOKENS)}
+        environment = {
+            "DATABASE": self.database.url,
+            "LEASE": str(self.lease),
+            "TOKENS": json.dumps({secret: who for who, secret in SECRETS.items()}),
+        }
         command = [sys.executable, "-m", "uvicorn", "--factory", self.application, f"--port={self.port}"]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the command is ours
@@ -249,11 +253,11 @@ class Server:
 
     @contextmanager
     def open(
-        self, method: str, path: str, body: Any = None, *, token: str | None = "alices-secret", **headers: str
+        self, method: str, path: str, body: Any = None, *, who: str | None = "alice", **headers: Any
     ) -> Iterator[http.client.HTTPResponse]:
         """Make a request and give the answer as it comes; leave, and the connection is closed."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        sent |= {} if token is None else {"Authorization": f"Bearer {token}"}
+        sent |= {} if who is None else {"Authorization": f"Bearer {SECRETS.get(who, who)}"}
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=BOUND)) as connection:
             connection.request(method, path, data, sent)
@@ -315,11 +319,11 @@ class Browser:
             report = json.loads(line)
             self._reports[report.pop("tab")].append(report)
 
-    def tab(self, server: Server, thread: str, *, cuts: tuple[int, ...] = (), token: str = "alices-secret") -> Tab:
+    def tab(self, server: Server, thread: str, *, cuts: tuple[int, ...] = (), who: str = "alice") -> Tab:
         """Open a tab with a thread."""
         tab = Tab(self, next(self._names))
         self._reports[tab.name] = tab.reports
-        tab.tell(do="open", url=server.url, token=token, threadId=thread, cuts=cuts)
+        tab.tell(do="open", url=server.url, token=SECRETS[who], threadId=thread, cuts=cuts)
         return tab
 
     def tell(self, command: dict[str, Any]) -> None:
@@ -379,7 +383,7 @@ def request(thread: str, run: str, text: str, **props: Any) -> dict[str, Any]:
     return {"threadId": thread, "runId": run, "messages": [said(run, text)], "forwardedProps": props, **empty}
 
 
-def absent(what: str) -> None:
+def absent(what: str) -> NoReturn:
     """Skip where something is not there, and fail where it has to be."""
     if os.environ.get("CI") and not os.environ.get("WITHOUT_POSTGRESQL"):
         pytest.fail(what)

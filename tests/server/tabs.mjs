@@ -73,7 +73,7 @@ const commands = {
   open(tab, { url, token, threadId, cuts }, report) {
     const headers = { Authorization: `Bearer ${token}` };
     const fetch = unreliable(cuts, report);
-    tabs.set(tab, new ThreadAgent({ url, threadId, headers, fetch, patience: { tries: 100, pause: 1 } }));
+    tabs.set(tab, new ThreadAgent({ url, threadId, headers, fetch, patience: { tries: 1000, pause: 1, most: 100 } }));
   },
   async run(tab, { runId, message, props }, report) {
     const agent = tabs.get(tab);

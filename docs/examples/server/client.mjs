@@ -29,7 +29,7 @@ export class ThreadAgent extends HttpAgent {
 
 // A fetch for streams of events. Where the connection drops, it comes back for what is after the last event that
 // arrived whole, so that whoever reads sees one stream. It gives up after so many tries in a row that brought nothing.
-export function resuming(fetch = (...request) => globalThis.fetch(...request), { tries = 10, pause = 100 } = {}) {
+export function resuming(fetch = (...request) => globalThis.fetch(...request), { tries = 10, pause = 100, most = 5000 } = {}) {
   return async (url, init) => {
     const left = new AbortController();
     const signal = init.signal ? AbortSignal.any([init.signal, left.signal]) : left.signal;
@@ -54,7 +54,7 @@ export function resuming(fetch = (...request) => globalThis.fetch(...request), {
           failed += 1;
           if (signal.aborted || error.final || failed === tries) throw error;
           response = undefined;
-          await new Promise((resolve) => setTimeout(resolve, Math.min(pause * 2 ** (failed - 1), 5000)));
+          await new Promise((resolve) => setTimeout(resolve, Math.min(pause * 2 ** (failed - 1), most)));
         }
       }
     }
