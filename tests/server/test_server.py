@@ -5,10 +5,11 @@ Whatever happens on the way, every client ends with the messages and the state t
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from ag_ui.core import RunAgentInput
 
 from docs.examples.server.agent import script
+from docs.examples.server.store import open_store
 from reducer import EMPTY, Layout, fold_all, project, run_input
 from tests.reference_client import ReferenceClient
 from tests.server.harness import (
@@ -95,11 +97,18 @@ def browser(
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Database:
-    """Make a database."""
+def new_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Database]:
+    """Return what makes a database, of each kind in turn."""
     if request.param == "sqlite":
-        return SQLiteFile(tmp_path_factory.mktemp("database"))
-    return PostgreSQLSchema(request.getfixturevalue("postgresql_server"))
+        return lambda: SQLiteFile(tmp_path_factory.mktemp("database"))
+    server = request.getfixturevalue("postgresql_server")
+    return lambda: PostgreSQLSchema(server)
+
+
+@pytest.fixture(scope="module")
+def database(new_database: Callable[[], Database]) -> Database:
+    """Make a database."""
+    return new_database()
 
 
 @pytest.fixture(scope="module")
@@ -281,6 +290,24 @@ class TestGoneServers:
         assert browser.tab(server, thread).connect().done()["state"] == {"words": 7}
         with leaving:
             assert tab.done()["runError"] == {"code": "stopped", "message": "The server was stopped."}
+
+
+class TestSecondWorkers:
+    """Workers that share a database."""
+
+    def test_start_together(self, new_database: Callable[[], Database]) -> None:
+        """However many workers find a new database at the same moment, each of them can use it."""
+        url = new_database().url
+
+        async def start() -> None:
+            stores = [open_store(url) for _ in range(16)]
+            try:
+                await asyncio.gather(*(store.create() for store in stores))
+            finally:
+                for store in stores:
+                    store.close()
+
+        asyncio.run(start())
 
 
 class TestSecondRuns:

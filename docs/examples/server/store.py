@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
@@ -256,27 +255,13 @@ def _head(cursor: Any, key: Key) -> Head | None:
     return None if row is None else Head(*row)
 
 
-class SQLite(Store):
-    """A file; any number of processes on one machine may share it."""
-
-    errors = sqlite3.Error
-    # A transaction that reads first and writes then could fail half way: whoever will write says so at once.
-    begin: ClassVar[dict[str, str]] = {"read": "BEGIN", "write": "BEGIN IMMEDIATE", "create": "BEGIN IMMEDIATE"}
-
-    def connect(self) -> sqlite3.Connection:
-        """Open the file. With a log of its own (WAL) nobody who reads waits for who writes."""
-        connection = sqlite3.connect(self.url, timeout=10, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode = WAL")
-        # A killed process loses nothing; a power cut may take the last events, but never the file. FULL is for those
-        # who cannot have that either, and waits for the disk at each event.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        return connection
-
-
 def open_store(url: str, lease: float = 10.0) -> Store:
     """Return the store that `url` names: `postgresql://...`, or the path of a file for SQLite."""
+    # Each needs this module; and who has no PostgreSQL needs no psycopg.
     if url.startswith(("postgresql:", "postgres:")):
-        from .postgresql import PostgreSQL  # noqa: PLC0415 - psycopg is only needed here
+        from .postgresql import PostgreSQL  # noqa: PLC0415
 
         return PostgreSQL(url, lease)
+    from .sqlite import SQLite  # noqa: PLC0415
+
     return SQLite(url, lease)
