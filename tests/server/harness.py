@@ -272,7 +272,7 @@ class Server:
 
 def _free_port() -> int:
     """Return a port below those that systems hand out, so that nobody takes it while its server is down."""
-    for port in range(20_000 + os.getpid() % 10_000, 32_000):
+    for port in range(20_000 + os.getpid() * 97 % 11_000, 32_000):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if port not in _TAKEN and probe.connect_ex(("127.0.0.1", port)) != 0:
@@ -319,11 +319,13 @@ class Browser:
             report = json.loads(line)
             self._reports[report.pop("tab")].append(report)
 
-    def tab(self, server: Server, thread: str, *, cuts: tuple[int, ...] = (), who: str = "alice") -> Tab:
+    def tab(
+        self, server: Server, thread: str, *, cuts: tuple[int, ...] = (), who: str = "alice", plain: bool = False
+    ) -> Tab:
         """Open a tab with a thread."""
         tab = Tab(self, next(self._names))
         self._reports[tab.name] = tab.reports
-        tab.tell(do="open", url=server.url, token=SECRETS[who], threadId=thread, cuts=cuts)
+        tab.tell(do="open", url=server.url, token=SECRETS[who], threadId=thread, cuts=cuts, plain=plain)
         return tab
 
     def tell(self, command: dict[str, Any]) -> None:

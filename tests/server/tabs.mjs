@@ -1,14 +1,16 @@
 // Browser tabs, as far as a server can tell: each holds one ThreadAgent. One JSON command a line in, one JSON report a
 // line out, each with the name of its tab.
 //
-// Commands: {"do": "open", "url", "token", "threadId", "cuts"}, {"do": "run", "runId", "message", "props"},
+// Commands: {"do": "open", "url", "token", "threadId", "cuts", "plain"}, {"do": "run", "runId", "message", "props"},
 //           {"do": "connect"}
 // Reports:  {"asked": Last-Event-ID or null}, {"heard": id}, {"cut": frames}, {"failed": status or error},
 //           {"done": {"messages", "state", "error", "runError"}}
 //
 // `cuts` says after how many frames each connection in turn is cut, in the middle of the next one; then none is.
+// A `plain` tab holds the HttpAgent as it is.
 
 import { createInterface } from "node:readline";
+import { HttpAgent } from "@ag-ui/client";
 import { ThreadAgent } from "./client.mjs";
 
 console.warn = console.error = console.log = console.info = console.debug = () => {};
@@ -70,8 +72,12 @@ async function ended(agent, work) {
 }
 
 const commands = {
-  open(tab, { url, token, threadId, cuts }, report) {
+  open(tab, { url, token, threadId, cuts, plain }, report) {
     const headers = { Authorization: `Bearer ${token}` };
+    if (plain) {
+      tabs.set(tab, new HttpAgent({ url: `${url}/agent`, threadId, headers }));
+      return;
+    }
     const fetch = unreliable(cuts, report);
     tabs.set(tab, new ThreadAgent({ url, threadId, headers, fetch, patience: { tries: 1000, pause: 1, most: 100 } }));
   },

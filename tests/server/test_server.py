@@ -17,7 +17,7 @@ import pytest
 from ag_ui.core import RunAgentInput
 
 from docs.examples.server.agent import script
-from docs.examples.server.store import open_store
+from docs.examples.server.store import Key, StoreFailedError, open_store
 from reducer import EMPTY, Layout, fold_all, project, run_input
 from tests.reference_client import ReferenceClient
 from tests.server.harness import (
@@ -145,6 +145,12 @@ class TestReaders:
         """Who starts a run ends with all of it."""
         tab = browser.tab(server, thread).run("r1", QUESTION)
         assert held(tab.done()) == lived(("r1", QUESTION))
+
+    def test_plain(self, browser: Browser, server: Server, thread: str) -> None:
+        """An HttpAgent as it is needs nothing but the token, for one run after the other."""
+        tab = browser.tab(server, thread, plain=True).run("r1", QUESTION)
+        assert held(tab.done()) == lived(("r1", QUESTION))
+        assert held(tab.run("r2", "And this?").done(2)) == lived(("r1", QUESTION), ("r2", "And this?"))
 
     def test_reload(self, browser: Browser, server: Server, thread: str) -> None:
         """Who reloads has what was there; who reads once more has it still; and the next run goes on from it."""
@@ -422,6 +428,23 @@ class TestFailingStore:
         assert len(log) == length + 21
         assert held(end) == stored(fold_all(EMPTY, log)) == held(browser.tab(restless, thread).connect().done())
         assert "secret.db" not in json.dumps([log, *tab.reports])
+
+    def test_lets_go(self, new_database: Callable[[], Database]) -> None:
+        """A transaction that failed keeps nobody waiting, whoever still looks at the failure."""
+        database = new_database()
+        store = open_store(database.url)
+
+        async def start() -> bool:
+            await store.create()
+            database.refuse("thread", 0)
+            return await store.start(Key("alice", "thread"), 0, "r1", "holder", "{}")
+
+        with pytest.raises(StoreFailedError) as failure:
+            asyncio.run(start())
+        database.relent()
+        assert failure.value.__cause__ is not None
+        assert database.query("SELECT * FROM threads") == []
+        store.close()
 
     def test_no_reading(self, server: Server, thread: str, database: Database) -> None:
         """A store that cannot be read is a 503 that gives nothing away, and nothing is lost."""
