@@ -33,7 +33,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from reducer import Layout, MalformedEvent, ResumeError, Snapshot, State, hydrate, project, rejoin, run_input
+from reducer import Layout, MalformedEvent, ResumeError, Snapshot, State, decode, hydrate, project, rejoin, run_input
 
 from .agent import agent as scripted
 from .runs import Agent, Runs, wire
@@ -124,9 +124,11 @@ class Server:
         except MalformedEvent as error:
             raise HTTPException(422, str(error)) from error
         # Other readers are told what is new. What else the client sent along is between it and the agent.
-        told = {name: value for name, value in wire(whole).items() if name in ("threadId", "runId", "state", "resume")}
-        told |= {"messages": [wire(message) for message in new], "tools": [], "context": [], "forwardedProps": {}}
-        started = {"type": "RUN_STARTED", "threadId": key.thread, "runId": given.run_id, "input": told}
+        sent = whole.model_dump(mode="json", by_alias=True)
+        told = {name: value for name, value in sent.items() if name in ("threadId", "runId", "state", "resume")}
+        told |= {"messages": [message.model_dump(mode="json", by_alias=True) for message in new]}
+        told |= {"tools": [], "context": [], "forwardedProps": {}}
+        started = wire(decode({"type": "RUN_STARTED", "threadId": key.thread, "runId": given.run_id, "input": told}))
         return await self.runs.start(key, state, started, whole)
 
     async def _refuse_second(self, key: Key, run: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from ag_ui.core import RunAgentInput
 from pydantic import BaseModel
 
-from reducer import State, fold
+from reducer import Event, State, decode, fold
 from reducer.embed import Recorder
 
 from .store import ClaimLostError, Key, Store, StoreFailedError
@@ -32,10 +32,14 @@ CHECKPOINT = 256
 
 
 def wire(event: Any) -> dict[str, Any]:
-    """Return an event as the dict that goes over the wire."""
+    """Return an event as the dict that goes over the wire. Raises `MalformedEvent`.
+
+    Older SDKs write null for what is absent, which clients refuse; leaving all nulls out would take those that a patch
+    sets. Decoding knows which is which.
+    """
     if isinstance(event, BaseModel):
-        return event.model_dump(mode="json", by_alias=True)
-    return dict(event) if isinstance(event, Mapping) else event.to_dict()
+        event = decode(event.model_dump(mode="json", by_alias=True))
+    return event.to_dict() if isinstance(event, Event) else dict(event)
 
 
 class Bell:
