@@ -64,6 +64,9 @@ class Database(ABC):
     def relent(self) -> None:
         """Store everything again."""
 
+    def disconnect(self) -> None:  # noqa: B027 - a file has no connections to lose
+        """Drop all connections but one's own."""
+
     def log(self, thread: str, scope: str = "alice") -> list[dict[str, Any]]:
         """Return the events of a thread."""
         rows = self.query(
@@ -135,6 +138,12 @@ class PostgreSQLSchema(Database):
     def relent(self) -> None:
         """Store everything again."""
         self.query("DROP TRIGGER refusing ON events")
+
+    def disconnect(self) -> None:
+        """Drop all connections but one's own."""
+        others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        self.query(f"SELECT pg_terminate_backend(pid) {others}")
+        until(lambda: self.query(f"SELECT count(*) {others}") == [(0,)], "the connections to be dropped")
 
 
 def postgresql_programs() -> Path | None:
@@ -244,6 +253,13 @@ class Server:
     def log(self) -> str:
         """What the server has logged."""
         return self._log.read_text(encoding="utf-8")
+
+    @property
+    def connections(self) -> int:
+        """How many connections the server has that it has not closed."""
+        rows = (line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:])
+        open_or_left = ("01", "08")
+        return sum(row[1].endswith(f":{self.port:04X}") and row[3] in open_or_left for row in rows)
 
     def _answers(self) -> bool:
         assert self._process is not None

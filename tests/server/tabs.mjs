@@ -2,7 +2,7 @@
 // line out, each with the name of its tab.
 //
 // Commands: {"do": "open", "url", "token", "threadId", "cuts", "plain"}, {"do": "run", "runId", "message", "props"},
-//           {"do": "connect"}
+//           {"do": "connect"}, {"do": "leave"}
 // Reports:  {"asked": Last-Event-ID or null}, {"heard": id}, {"cut": frames}, {"failed": status or error},
 //           {"done": {"messages", "state", "error", "runError"}}
 //
@@ -85,6 +85,9 @@ const commands = {
     const agent = tabs.get(tab);
     agent.addMessage(message);
     report(await ended(agent, (told) => agent.runAgent({ runId, forwardedProps: props }, told)));
+  },
+  leave(tab) {
+    tabs.get(tab).abortRun();
   },
   async connect(tab, _, report) {
     const agent = tabs.get(tab);

@@ -461,6 +461,13 @@ class TestFailingStore:
         told = server.ask("GET", f"/threads/{thread}/events").frames
         assert stored(fold_all(EMPTY, [event for _, event in told])) == lived(("r1", QUESTION))
 
+    def test_dropped_connections(self, server: Server, thread: str, database: Database) -> None:
+        """When the database has dropped its connections, nobody notices."""
+        body = request(thread, "r1", "One.")
+        server.ask("POST", "/agent", body)
+        database.disconnect()
+        assert server.ask("POST", "/agent", body).status == 200
+
     def test_damaged_checkpoint(self, server: Server, thread: str, database: Database) -> None:
         """A checkpoint that was damaged misleads nobody: the one before it serves, or the events alone."""
         server.ask("POST", "/agent", request(thread, "r1", QUESTION))
@@ -490,6 +497,30 @@ class TestClients:
         until(lambda: database.holder(thread) is None, "the run to end")
         assert stored(fold_all(EMPTY, database.log(thread))) == lived(("r1", QUESTION))
 
+    @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="it counts in /proc")
+    def test_leaves_nothing(self, server: Server, thread: str, tmp_path: Path) -> None:
+        """Of readers who leave while nothing happens the server keeps nothing."""
+        before = server.connections
+        with server.open("POST", "/agent", request(thread, "r1", QUESTION, gate=gate(tmp_path, 10))) as answer:
+            answer.readline()
+            for _ in range(5):
+                with server.open("GET", f"/threads/{thread}/events") as reader:
+                    reader.readline()
+                    assert server.connections > before
+        until(lambda: server.connections <= before, "the connections to be closed")
+        gate(tmp_path)
+
+    def test_leaves_and_comes_back(self, browser: Browser, server: Server, thread: str, tmp_path: Path) -> None:
+        """A client that aborted its reading, and only that, may read on."""
+        tab = browser.tab(server, thread).run("r1", QUESTION, gate=gate(tmp_path, 10))
+        tab.until("heard", "10")
+        tab.tell(do="leave")
+        assert tab.done()["runError"]["code"] == "abort"
+        tab.connect()
+        tab.until("heard", "10.4")
+        gate(tmp_path)
+        assert held(tab.done(2)) == lived(("r1", QUESTION))
+
     def test_unknown_or_not_theirs(self, server: Server, thread: str) -> None:
         """A thread of somebody else's looks exactly like one that does not exist."""
         server.ask("POST", "/agent", request(thread, "r1", QUESTION))
@@ -517,7 +548,7 @@ class TestClients:
             answer = server.ask(method, path, request(thread, "r1", QUESTION), who=who)
             assert (answer.status, answer.error) == (401, "A token is needed.")
 
-    @pytest.mark.parametrize("last", ["", "x", "-1", "1.", "1.9", "46", "4000000000", "9" * 5000, "\uff11"])
+    @pytest.mark.parametrize("last", ["", "x", "-1", "1.", "1.9", "0.1", "46", "4000000000", "9" * 5000, "\uff11"])
     def test_no_event_id(self, server: Server, thread: str, last: str) -> None:
         """What is no id of an event of the thread is refused: guessing would lose events, or tell them twice."""
         thread = "".join(letter for letter in thread if letter.isalpha())

@@ -213,8 +213,10 @@ def _place(event_id: str | None, head: Head) -> Place:
 
 
 def _opening(state: State, key: Key) -> list[dict[str, Any]]:
-    """Return the events that bring a reader to where a thread stands."""
+    """Return the events that bring a reader to where a thread stands; none in front of its first."""
     snapshot = project(state, Layout.MERGED)
+    if not snapshot.runs:
+        return []
     last = snapshot.runs[-1]
     told = rejoin(state) if last["status"] == "running" else hydrate(snapshot, key.thread, last["runId"])
     opening = [wire(event) for event in told]

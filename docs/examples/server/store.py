@@ -147,11 +147,9 @@ class Store(ABC):
         """Give a cursor inside a transaction, which is rolled back if anything is raised."""
         connection = None
         try:
-            connection = self._connection()
-            cursor = connection.cursor()
-            cursor.execute(self.begin[mode])
-            yield cursor
-            cursor.execute("COMMIT")
+            connection = self._begun(mode)
+            yield connection.cursor()
+            connection.execute("COMMIT")
             self._idle.append(connection)
             connection = None
         except self.errors as error:
@@ -164,10 +162,20 @@ class Store(ABC):
                     connection.rollback()
                 connection.close()
 
-    def _connection(self) -> Any:
+    def _begun(self, mode: str) -> Any:
+        """Return a connection inside a transaction: an idle one, unless it died meanwhile, else a new one."""
         with suppress(IndexError):
-            return self._idle.pop()
-        return self.connect()
+            while True:
+                connection = self._idle.pop()
+                try:
+                    connection.execute(self.begin[mode])
+                except self.errors:
+                    connection.close()
+                else:
+                    return connection
+        connection = self.connect()
+        connection.execute(self.begin[mode])
+        return connection
 
     @transaction("create")
     def create(self, cursor: Any) -> None:
