@@ -20,7 +20,7 @@ _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 class _Waiting:
     """The deltas of an open entity that are not in the state yet: whose they are, and the last one's position."""
 
-    __slots__ = ("deltas", "key", "last", "owner", "place", "tag")
+    __slots__ = ("append", "deltas", "key", "last", "owner", "place", "tag")
 
     def __init__(self, key: Key, entity: Any, place: int) -> None:
         self.key = key
@@ -29,6 +29,7 @@ class _Waiting:
         self.place = place
         self.last = 0
         self.deltas: list[str] = []
+        self.append = self.deltas.append
 
 
 class Batch:
@@ -38,17 +39,30 @@ class Batch:
         self.state = state
         self.waiting: dict[str, dict[str, _Waiting]] = {TEXT: {}, REASONING: {}, CALL: {}}
 
-    def gather(self, kind: str, name: str) -> _Waiting | None:
-        """Begin to gather deltas for an entity; `None` where one of them could do more than append."""
-        conversation, key = self.state.conversation, (kind, name)
-        one = self.state.live.get(key)
-        if one is None or conversation.streams is not None:
+    def gathered(self, position: int, kind: str, name: Any, delta: Any, tag: Any, plain: bool) -> _Waiting | None:  # noqa: FBT001 - in parts
+        """Gather a delta and return what waits for its entity; `None` where it could do more than append."""
+        if not plain or not delta or type(delta) is not str:
             return None
-        entity, first, _, place, quiet = one
+        one = self.waiting[kind].get(name)
+        if one is None:
+            one = self._begun(kind, name)
+        if one is None or not (tag is None or tag == one.tag):
+            return None
+        self.waiting[kind][name] = one
+        one.append(delta)
+        one.last = position
+        return one
+
+    def _begun(self, kind: str, name: str) -> _Waiting | None:
+        """Begin to gather deltas for an entity, if it is open, quiet and its row current."""
+        conversation, key = self.state.conversation, (kind, name)
+        open_one = self.state.live.get(key)
+        if open_one is None or conversation.streams is not None:
+            return None
+        entity, first, _, place, quiet = open_one
         if not quiet or (kind is not CALL and is_cut(conversation, entity, first)):
             return None
-        waiting = self.waiting[kind][name] = _Waiting(key, entity, place)
-        return waiting
+        return _Waiting(key, entity, place)
 
     def write(self, position: int, chosen: Collection[_Waiting] | None = None) -> State:
         """Write what waits, or the `chosen` part of it, and return the state at `position`."""

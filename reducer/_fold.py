@@ -115,7 +115,7 @@ _new: Callable[..., Any] = tuple.__new__
 _ROUTES: dict[type, Route] = {}
 _DELTAS: dict[type, tuple[str, str]] = {}
 _SHORT: dict[type, Short] = {}
-_GATHERS: dict[type, tuple[str, bool, bool]] = {}
+_GATHERS: dict[type, str] = {}
 
 
 def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 - one call for a delta, with no other in it
@@ -220,7 +220,7 @@ def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
     elif kind in SHORT:
         _SHORT[cls] = SHORT[kind][0](sdk)
     if kind in CONTENT:
-        _GATHERS[cls] = (CONTENT[kind], CONTENT[kind] == CALL, sdk)
+        _GATHERS[cls] = CONTENT[kind]
     return route
 
 
@@ -281,30 +281,37 @@ def _ended(state: State, event: Any, ends: str) -> State:
     return chunk.close_lane(state, event, event.subagent_run_id)
 
 
-def fold_all(state: State, events: Iterable[object]) -> State:
+def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912 - as in `fold`
     """Return the state after all `events`: the same as folding them one by one, faster. Raises as `fold` does."""
     batch, position = Batch(state), state.position
-    waiting, gathers = batch.waiting, _GATHERS
+    # The class of the last event, where that was a delta that was gathered, and the entity that it was for.
+    last: type | None = None
+    identity = name = ""
+    one: Any = None
     for event in events:
-        cls = event.__class__
+        cls = type(event)
         after = None
         try:
-            gathering = gathers.get(cls)
-            if gathering is not None:
-                kind, is_call, sdk = gathering
-                name = event.tool_call_id if is_call else event.message_id  # type: ignore[attr-defined]
-                one = waiting[kind].get(name)
-                if one is None:
-                    one = batch.gather(kind, name)
+            if cls is last:
+                fields = event.__dict__
                 if (
-                    one is not None
-                    and event.metadata is None  # type: ignore[attr-defined]
-                    and event.delta.__class__ is str  # type: ignore[attr-defined]
-                    and not (event.__pydantic_extra__ if sdk else event.notes)  # type: ignore[attr-defined]
-                    and (event.subagent_run_id is None or event.subagent_run_id == one.tag)  # type: ignore[attr-defined]
+                    fields[identity] == name and fields["metadata"] is None and not event.__pydantic_extra__  # type: ignore[attr-defined]
                 ):
-                    one.deltas.append(event.delta)  # type: ignore[attr-defined]
-                    one.last = position
+                    delta, tag = fields["delta"], fields["subagent_run_id"]
+                    if delta and type(delta) is str and (tag is None or tag == one.tag):
+                        one.append(delta)
+                        position += 1
+                        continue
+            if last is not None:
+                one.last, last = position - 1, None
+            if cls is dict or (cls not in _ROUTES and isinstance(event, Mapping)):
+                event = _admitted(event)  # noqa: PLW2901 - what it says, in the form that has short ways
+                cls = type(event)
+            if cls in _DELTAS or cls in _GATHERS:
+                one = batch.gathered(position, *(_sdk_delta(event, cls) if cls in _DELTAS else _delta(event, cls)))
+                if one is not None:
+                    if cls in _DELTAS:
+                        last, identity, name = cls, _DELTAS[cls][1], one.key[1]
                     position += 1
                     continue
             short = _SHORT.get(cls)
@@ -312,13 +319,30 @@ def fold_all(state: State, events: Iterable[object]) -> State:
                 touched = batch.touched(_ROUTES[cls].kind, event)
                 if touched is not None:
                     after = short(batch.write(position, touched), event)
-        except (TypeError, AttributeError):
-            after = None  # for `fold`, which says what is wrong with the event
-        if after is None:
-            after = fold(batch.write(position), event)
-        batch.state = after
+        except (TypeError, AttributeError, KeyError, Unfreezable):
+            # It is for `fold` to say what is wrong with the event.
+            after = None
+            if last is not None:
+                one.last, last = position - 1, None
+        batch.state = fold(batch.write(position), event) if after is None else after
         position += 1
+    if last is not None:
+        one.last = position - 1
     return batch.write(position)
+
+
+def _sdk_delta(event: Any, cls: type) -> tuple[str, Any, Any, Any, bool]:
+    """Return what an SDK's delta writes to, what it says, whose it is, and whether that is all that it says."""
+    (kind, identity), fields = _DELTAS[cls], event.__dict__
+    plain = fields["metadata"] is None and not event.__pydantic_extra__
+    return kind, fields[identity], fields["delta"], fields["subagent_run_id"], plain
+
+
+def _delta(event: Any, cls: type) -> tuple[str, Any, Any, Any, bool]:
+    """Return the same of a decoded delta."""
+    kind = _GATHERS[cls]
+    name = event.tool_call_id if kind is CALL else event.message_id
+    return kind, name, event.delta, event.subagent_run_id, event.metadata is None and not event.notes
 
 
 def fold_strict(state: State, event: object) -> State:

@@ -81,11 +81,9 @@ class Index(tuple[dict[Any, Any], ...], Generic[K, V]):
     def put(self, key: K, value: V | None) -> Index[K, V]:
         """Return an index that holds `value` under `key`; `None` removes the key."""
         top = self[0]
-        if len(top) == TOP:
+        if len(top) >= TOP:
             return self.put_all({key: value})
-        top = top.copy()
-        top[key] = value
-        return _new(Index, (top, *self[1:]))  # type: ignore[no-any-return]
+        return _new(Index, ({**top, key: value}, *self[1:]))  # type: ignore[no-any-return]
 
     def put_all(self, entries: Mapping[K, V | None]) -> Index[K, V]:
         """Return an index that holds `entries` too; `None` removes a key."""

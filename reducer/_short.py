@@ -47,7 +47,7 @@ Short: TypeAlias = "Callable[[State, Any], State | None]"
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 _NO_ROWS: PVector[Row] = pvector()
 _NO_GROUPS: dict[Key, int] = {}
-_NOTHING_MORE = (False, None, None, None, None, _NO_ROWS)
+_ONE_ROPE = (None,)
 _TEXT_OR_NONE = frozenset({str, type(None)})
 _ROLES: dict[str, frozenset[str | None]] = {
     TEXT: frozenset({None, "assistant", "user", "system", "developer"}),
@@ -116,10 +116,16 @@ def start(kind: str, *, sdk: bool) -> Short:
             if scope.spans and scope.spans.get(name, tag) != tag:
                 return None
             lane = _new(Lane, (position, *lane[1:]))
-        said = (kind, name, role or "assistant", speaker, tag, tag, run, True, True, *_NOTHING_MORE)
-        entity = _new(Message, said)
-        live, ropes = opening(live, ropes, key, entity, position)
-        lanes, timeline, ids = in_lane(lanes, tag, lane), timeline.append(key), ids.put(name, (key,))
+        # In one literal, since each star in it would cost as much as all of it.
+        role = role or "assistant"
+        said = (kind, name, role, speaker, tag, tag, run, True, True, False, None, None, None, None, _NO_ROWS)
+        one = (_new(Message, said), position, position, len(live), True)
+        if live or ropes:
+            live, ropes = opening(live, ropes, key, one)
+        else:
+            live, ropes = {key: one}, _ONE_ROPE
+        lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
+        timeline, ids = timeline.append(key), ids.put(name, (key,))
         conversation = _new(
             Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
         )
@@ -150,7 +156,7 @@ def end(kind: str, *, sdk: bool) -> Short:
         if (tag is not None and tag != entity.tag) or not (quiet or (not is_call and session.active)):
             return None
         rope = ropes[place]
-        live, ropes = closing(live, ropes, key, place)
+        live, ropes = closing(live, ropes, key, place) if len(ropes) > 1 else ({}, ())
         timeline, index, ids, lanes, _, unclaimed, settled, opened, base, early = conversation
         index = index.put(key, _new(Entry, (entity, first, position, rope)))
         conversation = _new(Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, opened, base, early))
@@ -231,10 +237,15 @@ def call(*, sdk: bool) -> Short:
             groups, latest = {**groups, holder: group}, holder
             if len(groups) > SMALL:
                 return None
-        called = (name, tool, name if parent is None else parent, tag, tag, run, (holder, group), 0, False, False)
-        entity = _new(Call, (*called, None, None, None, None))
-        live, ropes = opening(live, ropes, key, entity, position)
-        lanes = in_lane(lanes, tag, _new(Lane, (position, position, groups, latest)))
+        home, place = name if parent is None else parent, (holder, group)
+        called = (name, tool, home, tag, tag, run, place, 0, False, False, None, None, None, None)
+        open_one = (_new(Call, called), position, position, len(live), True)
+        if live or ropes:
+            live, ropes = opening(live, ropes, key, open_one)
+        else:
+            live, ropes = {key: open_one}, _ONE_ROPE
+        lane = _new(Lane, (position, position, groups, latest))
+        lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         conversation = _new(
             Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
         )
@@ -269,16 +280,12 @@ def result(*, sdk: bool) -> Short:
         if answered is None or answered[0].answered or ids.get(name) is not None:
             return None
         key: Key = (RESULT, name, answers)
-        entity = (name, answers, tag, said, None, False, None, None, None, tag, session.active)
-        called, first, last, arguments = answered
-        called = _new(Call, (*called[:8], True, *called[9:]))
-        index = index.put_all(
-            {
-                key: _new(Entry, (_new(Result, entity), position, position, None)),
-                call_key: _new(Entry, (called, first, last, arguments)),
-            }
-        )
-        lanes = in_lane(lanes, tag, _new(Lane, (position, position, _NO_GROUPS, None)))
+        told = (name, answers, tag, said, None, False, None, None, None, tag, session.active)
+        entry = _new(Entry, (_new(Result, told), position, position, None))
+        called = (_new(Call, (*answered[0][:8], True, *answered[0][9:])), *answered[1:])
+        index = index.put(key, entry).put(call_key, _new(Entry, called))
+        lane = _new(Lane, (position, position, _NO_GROUPS, None))
+        lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline, ids = timeline.append(key), ids.put(name, (key,))
         conversation = _new(
             Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
@@ -331,17 +338,12 @@ def is_narrow(live: Mapping[Key, Open]) -> bool:
     return type(live) is dict and len(live) < SMALL
 
 
-def opening(live: Any, ropes: Any, key: Key, entity: Any, position: int) -> tuple[Any, Any]:
-    """Return what is open with `entity` too, which has written nothing yet; for few open entities (`is_narrow`)."""
-    place = len(live)
-    if len(ropes) == place:
-        ropes = (*ropes, None)
-    else:
-        place = ropes.index(HOLE)
-        ropes = (*ropes[:place], None, *ropes[place + 1 :])
-    live = live.copy()
-    live[key] = (entity, position, position, place, True)
-    return live, ropes
+def opening(live: Any, ropes: Any, key: Key, one: Open) -> tuple[Any, Any]:
+    """Return what is open with `one` too, which has written nothing yet; for few open entities (`is_narrow`)."""
+    if len(ropes) == len(live):
+        return {**live, key: one}, (*ropes, None)
+    place = ropes.index(HOLE)
+    return {**live, key: (*one[:3], place, True)}, (*ropes[:place], None, *ropes[place + 1 :])
 
 
 def closing(live: Any, ropes: Any, key: Key, place: int) -> tuple[Any, Any]:

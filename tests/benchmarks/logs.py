@@ -56,27 +56,23 @@ def _call(name: str, parent: str | None = None, **tag: Any) -> Iterator[BaseEven
     for _ in range(10):
         yield ToolCallArgsEvent(tool_call_id=name, delta='{"a"')
     yield ToolCallEndEvent(tool_call_id=name)
-
-
-def _result(name: str, **tag: Any) -> Iterator[BaseEvent]:
     yield ToolCallResultEvent(message_id=f"result-{name}", tool_call_id=name, content="found", **tag)
 
 
 def _turn(turn: int, *, parents: bool = False) -> Iterator[BaseEvent]:
-    """Yield a turn as models make it: they call, and then the calls are answered."""
-    calls = [f"a{turn}", f"b{turn}"]
     yield ReasoningStartEvent(message_id=f"g{turn}")
     yield from _reasoning(f"g{turn}", 20)
     yield ReasoningEndEvent(message_id=f"g{turn}")
     yield from _text(f"m{turn}", 60)
-    for call in calls:
+    for call in (f"a{turn}", f"b{turn}"):
         yield from _call(call, f"m{turn}" if parents else None)
-    for call in calls:
-        yield from _result(call)
 
 
 def chat(turns: int = 200, *, parents: bool = False) -> Log:
-    """Turns of a reasoning block of 20 deltas, a text of 60, and two calls of 10 argument deltas with results."""
+    """Turns of a reasoning block of 20 deltas, a text of 60, and two calls of 10 argument deltas with results.
+
+    The calls name no parent, unless `parents` says so.
+    """
     return _run(event for turn in range(turns) for event in _turn(turn, parents=parents))
 
 
@@ -105,7 +101,6 @@ def fanout(events: int = 50_000, lanes: int = 8) -> Log:
             yield from _text(f"m{name}", 40, **tag)
             yield ReasoningEncryptedValueEvent(subtype="message", entity_id=f"g{name}", encrypted_value="c2VjcmV0")
             yield from _call(f"c{name}", **tag)
-            yield from _result(f"c{name}", **tag)
 
     chance = random.Random(1)
     open_lanes = [lane(number) for number in range(lanes)]
