@@ -209,6 +209,7 @@ def _route(event: object) -> Route:
         kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
         if kind in SHORT and all(name in fields for name in ("metadata", "subagent_run_id", *SHORT[kind][1])):
             return _kept(cls, kind, sdk=True)
+        return _ROUTES.setdefault(cls, Route(UNKNOWN, ready=False))
     return Route(UNKNOWN, ready=False)
 
 
