@@ -7,7 +7,7 @@ where the event does not look.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 from reducer._cases._entities import is_cut
@@ -37,66 +37,73 @@ class Batch:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.waiting: dict[str, dict[str, _Waiting]] = {TEXT: {}, REASONING: {}, CALL: {}}
+        self.waiting: dict[Key, _Waiting] = {}
 
-    def gathered(self, position: int, kind: str, name: Any, delta: Any, tag: Any, plain: bool) -> _Waiting | None:  # noqa: FBT001 - in parts
-        """Gather a delta and return what waits for its entity; `None` where it could do more than append."""
-        if not plain or not delta or type(delta) is not str:
+    def gathered(self, position: int, kind: str, name: Any, delta: Any, tag: Any) -> _Waiting | None:
+        """Gather a delta that says nothing else, and return what waits for its entity.
+
+        Return `None` where it could do more than append.
+        """
+        if not delta or type(delta) is not str:
             return None
-        one = self.waiting[kind].get(name)
-        if one is None:
-            one = self._begun(kind, name)
+        key: Key = (kind, name)
+        one = self.waiting.get(key) or self._begun(key)
         if one is None or not (tag is None or tag == one.tag):
             return None
-        self.waiting[kind][name] = one
+        self.waiting[key] = one
         one.append(delta)
         one.last = position
         return one
 
-    def _begun(self, kind: str, name: str) -> _Waiting | None:
+    def _begun(self, key: Key) -> _Waiting | None:
         """Begin to gather deltas for an entity, if it is open, quiet and its row current."""
-        conversation, key = self.state.conversation, (kind, name)
+        conversation = self.state.conversation
         open_one = self.state.live.get(key)
         if open_one is None or conversation.streams is not None:
             return None
         entity, first, _, place, quiet = open_one
-        if not quiet or (kind is not CALL and is_cut(conversation, entity, first)):
+        if not quiet or (first < conversation.opened and key[0] is not CALL and is_cut(conversation, entity, first)):
             return None
         return _Waiting(key, entity, place)
 
+    def before(self, position: int, kind: str, event: Any) -> State | None:
+        """Return the state in front of an event of the type `kind`, with all written that it touches.
+
+        Return `None` where that could be anything.
+        """
+        waiting = self.waiting
+        if not waiting or kind in SPANS:
+            return self.write(position, ())
+        ends = ENDS.get(kind)
+        if ends is not None:
+            one = waiting.get((ends, event.tool_call_id if ends is CALL else event.message_id))
+            return self.write(position, () if one is None else (one,))
+        owner = event.subagent_run_id
+        if kind not in OPENS or not (owner is None or isinstance(owner, str)) or len(waiting) > MANY:
+            return None
+        if kind == "TOOL_CALL_START" and event.parent_message_id is not None:
+            one = waiting.get((TEXT, event.parent_message_id))
+            if one is not None and one.owner != owner:
+                return None
+        return self.write(position, [one for one in waiting.values() if one.owner == owner])
+
     def write(self, position: int, chosen: Collection[_Waiting] | None = None) -> State:
         """Write what waits, or the `chosen` part of it, and return the state at `position`."""
-        _, live, ropes, conversation, session, _ = self.state
+        state = self.state
         if chosen is None:
-            chosen = [one for kind in self.waiting.values() for one in kind.values()]
+            chosen = [*self.waiting.values()]
+        if not chosen and state[0] == position:
+            return state
+        _, live, ropes, conversation, session, _ = state
         if chosen:
             # One copy serves for all: nobody has seen it yet.
             fresh: Any = list(ropes) if isinstance(ropes, tuple) else ropes.evolver()
             for one in chosen:
                 fresh[one.place] = append(fresh[one.place], "".join(one.deltas), one.last)
-                del self.waiting[one.key[0]][one.key[1]]
+                del self.waiting[one.key]
             ropes = tuple(fresh) if isinstance(ropes, tuple) else fresh.persistent()
         self.state = _new(State, (position, live, ropes, conversation, session, NO_PEN))
         return self.state
-
-    def touched(self, kind: str, event: Any) -> Sequence[_Waiting] | None:
-        """Return what waits that an event of the type `kind` touches; `None` where that could be anything."""
-        waiting = self.waiting
-        ends = ENDS.get(kind)
-        if ends is not None:
-            one = waiting[ends].get(event.tool_call_id if ends is CALL else event.message_id)
-            return () if one is None else (one,)
-        if kind in SPANS:
-            return ()
-        owner = event.subagent_run_id
-        if kind not in OPENS or not (owner is None or isinstance(owner, str)) or sum(map(len, waiting.values())) > MANY:
-            return None
-        found = [other for those in waiting.values() for other in those.values() if other.owner == owner]
-        if kind == "TOOL_CALL_START" and event.parent_message_id is not None:
-            one = waiting[TEXT].get(event.parent_message_id)
-            if one is not None and one.owner != owner:
-                return None
-        return found
 
 
 SPANS = frozenset({"REASONING_START", "REASONING_END"})

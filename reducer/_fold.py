@@ -308,18 +308,23 @@ def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PL
             if cls is dict or (cls not in _ROUTES and isinstance(event, Mapping)):
                 event = _admitted(event)  # noqa: PLW2901 - what it says, in the form that has short ways
                 cls = type(event)
-            if cls in _DELTAS or cls in _GATHERS:
-                one = batch.gathered(position, *(_sdk_delta(event, cls) if cls in _DELTAS else _delta(event, cls)))
-                if one is not None:
-                    if cls in _DELTAS:
-                        last, identity, name = cls, _DELTAS[cls][1], one.key[1]
+            if cls in _DELTAS:
+                (kind, identity), fields = _DELTAS[cls], event.__dict__
+                if fields["metadata"] is None and not event.__pydantic_extra__:  # type: ignore[attr-defined]
+                    name = fields[identity]
+                    one = batch.gathered(position, kind, name, fields["delta"], fields["subagent_run_id"])
+                    if one is not None:
+                        last = cls
+                        position += 1
+                        continue
+            elif cls in _GATHERS:
+                if _gathered(batch, position, event, _GATHERS[cls]):
                     position += 1
                     continue
-            short = _SHORT.get(cls)
-            if short is not None:
-                touched = batch.touched(_ROUTES[cls].kind, event)
-                if touched is not None:
-                    after = short(batch.write(position, touched), event)
+            elif cls in _SHORT:
+                before = batch.before(position, _ROUTES[cls].kind, event)
+                if before is not None:
+                    after = _SHORT[cls](before, event)
         except (TypeError, AttributeError, KeyError, Unfreezable):
             # It is for `fold` to say what is wrong with the event.
             after = None
@@ -332,18 +337,12 @@ def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PL
     return batch.write(position)
 
 
-def _sdk_delta(event: Any, cls: type) -> tuple[str, Any, Any, Any, bool]:
-    """Return what an SDK's delta writes to, what it says, whose it is, and whether that is all that it says."""
-    (kind, identity), fields = _DELTAS[cls], event.__dict__
-    plain = fields["metadata"] is None and not event.__pydantic_extra__
-    return kind, fields[identity], fields["delta"], fields["subagent_run_id"], plain
-
-
-def _delta(event: Any, cls: type) -> tuple[str, Any, Any, Any, bool]:
-    """Return the same of a decoded delta."""
-    kind = _GATHERS[cls]
+def _gathered(batch: Batch, position: int, event: Any, kind: str) -> bool:
+    """Gather a decoded delta, if it does nothing but append."""
+    if event.metadata is not None or event.notes:
+        return False
     name = event.tool_call_id if kind is CALL else event.message_id
-    return kind, name, event.delta, event.subagent_run_id, event.metadata is None and not event.notes
+    return batch.gathered(position, kind, name, event.delta, event.subagent_run_id) is not None
 
 
 def fold_strict(state: State, event: object) -> State:
