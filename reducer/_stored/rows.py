@@ -139,7 +139,9 @@ class Rows:
         name = self._read(told, kind, STRING)
         key = self._keyed((kind, name), told)
         values = table.MESSAGE.read(told, self.last, more)
-        found = {"kind": kind, "id": name, "role": table.ROLES[kind]}
+        # What began with nothing but calls has most often said nothing of its own.
+        speaks = "calls" not in told or "t" in told or "t*" in told
+        found = {"kind": kind, "id": name, "role": table.ROLES[kind], "started": speaks, "spoken": speaks}
         self._whose(table.MESSAGE, values, start, found)
         # Its place among the entities; what it holds is known when all rows are read.
         self._entries[key] = _UNKNOWN
@@ -153,8 +155,9 @@ class Rows:
     def _row(self, draft: _Draft, told: Told, span: tuple[int, int]) -> None:
         if "calls" in told:
             within(".calls", self._calls, told["calls"], draft, (draft.key, len(draft.rows)))
-        draft.past = self._read(told, "past", FLAG, False)
-        draft.rows.append(Row(*span, self._rope(told, span[1])))
+        row = Row(*span, self._rope(told, span[1]))
+        draft.past = self._read(told, "past", FLAG, "calls" in told and row.rope is None)
+        draft.rows.append(row)
         self.timeline.append(draft.key)
 
     def _calls(self, told: Any, draft: _Draft, place: tuple[Key, int]) -> None:

@@ -126,23 +126,26 @@ class Rows:
             told: Told = {"row": self.items[key]}
         else:
             self.items[key] = len(self.told)
-            told = self._message(key, row.first)
+            bare = row.rope is None and bool(self.look.calls(key, 0))
+            told = self._message(key, row.first, bare=bare)
         told["at"] = span(row.first, row.last)
         self._text(told, row.rope)
         calls = self.look.calls(key, ordinal)
         _add(told, "calls", [self._call(call, message.owner, key[1]) for call in calls])
-        if first < 0 and ordinal == len(message.rows) - 1:
-            told["past"] = True
+        # A row that came with nothing but calls takes no text.
+        past = first < 0 and ordinal == len(message.rows) - 1
+        if ordinal == len(self.look.rows(key)) - 1 and past is not (bool(calls) and row.rope is None):
+            told["past"] = past
         return told
 
-    def _message(self, key: Key, start: int) -> Told:
-        """Tell what is established about a message."""
+    def _message(self, key: Key, start: int, *, bare: bool = False) -> Told:
+        """Tell what is established about a message, which is `bare` where it began with nothing but calls."""
         message, first, last, _ = self.entries[key]
         told: Told = {key[0]: told_text(key[1])}
         self._key(told, key)
         rows = message.rows
         derived = self._whose(message, start)
-        derived["role"] = table.ROLES[key[0]]
+        derived |= {"role": table.ROLES[key[0]], "started": not bare, "spoken": not bare}
         if first < 0 and not (rows and rows[-1].last == last):
             told["last"] = last
         return table.MESSAGE.told(message, told, derived)
