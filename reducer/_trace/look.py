@@ -1,0 +1,192 @@
+"""What tracing has to know of a state that `project` does not tell: the one module here that reads private records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyrsistent import pvector
+
+from reducer._cases._entities import find
+from reducer._fold import fold
+from reducer._frozen import Frozen, Object
+from reducer._index import Index
+from reducer._order import Conversed, merged_order, names, streamed_names, streamed_order
+from reducer._project import Layout
+from reducer._state import (
+    ACTIVITY,
+    CALL,
+    REASONING,
+    RESULT,
+    TEXT,
+    Anomaly,
+    Call,
+    Conversation,
+    Entry,
+    Key,
+    Message,
+    Owner,
+    Session,
+    State,
+    at_rest,
+)
+from reducer._text import Rope, pieces
+
+__all__ = ["ACTIVITY", "CALL", "REASONING", "RESULT", "TEXT", "Anomaly", "Entry", "Key", "Owner", "State"]
+
+Altered = dict[Key, "tuple[Entry | None, Entry | None]"]
+"""The entities that an event changed: what each was before, and what it is now."""
+
+GROUP = "group"
+CUTS = (TEXT, REASONING, GROUP)
+"""What rows are cut as."""
+
+
+def step(state: State, event: object) -> State:
+    """Return the state after `event`, with what is written now where all else is. Raises as `fold` does."""
+    return at_rest(fold(state, event))
+
+
+def timeline(state: State) -> Any:
+    """Return one key for each row, in opening order: a persistent vector."""
+    return state.conversation.timeline
+
+
+def entry_of(state: State, key: Key) -> Entry | None:
+    """Return an entity with what is written now."""
+    return find(state, key)
+
+
+def is_open(state: State, key: Key) -> bool:
+    """Say whether an entity is open."""
+    return key in state.live
+
+
+def restated(before: State, after: State) -> bool:
+    """Say whether rows that stood before the event may stand elsewhere now."""
+    one, other = before.conversation, after.conversation
+    return one.settled is not other.settled or len(other.timeline) < len(one.timeline)
+
+
+def altered(before: State, after: State) -> Altered:
+    """Return what an event changed, in no order that means anything; both states are at rest."""
+    found: Altered = {}
+    candidates: list[Key] = []
+    if before.live is not after.live:
+        candidates += [key for key, entry in after.live.items() if before.live.get(key) is not entry]
+        candidates += [key for key in before.live if key not in after.live]
+    if before.conversation.index is not after.conversation.index:
+        candidates += _differing(before.conversation.index, after.conversation.index)
+    for key in candidates:
+        was, now = find(before, key), find(after, key)
+        if was is not now:
+            found[key] = (was, now)
+    return found
+
+
+def _differing(before: Index[Key, Entry], after: Index[Key, Entry]) -> list[Key]:
+    """Return the keys that may differ: those of the layers that the two do not share."""
+    old, new = list(before), list(after)
+    while old and new and old[-1] is new[-1]:
+        old.pop()
+        new.pop()
+    was, now = ({key: entry for layer in reversed(layers) for key, entry in layer.items()} for layers in (old, new))
+    return [key for key in was.keys() | now.keys() if was.get(key) is not now.get(key)]
+
+
+def grown(before: Rope, after: Rope) -> str | None:
+    """Return what was written behind a text, `None` where it is not the old text with something behind it."""
+    if before is after:
+        return ""
+    if after is not None and after[1] is before:
+        return after[0]
+    was, now = ("".join(pieces(rope)) for rope in (before, after))
+    return now[len(was) :] if now.startswith(was) else None
+
+
+def cuts(before: State, after: State) -> Iterator[tuple[Owner, str]]:
+    """Yield the lanes, and what of each, that the event's opening cut."""
+    now = before.position
+    if after.conversation.opened == now:
+        for owner, lane in after.conversation.lanes.items():
+            if lane is not before.conversation.lanes.get(owner):
+                for kind in CUTS:
+                    if getattr(lane, kind) == now:
+                        yield owner, kind
+
+
+def place_of(entry: Entry | None) -> tuple[Key, int] | None:
+    """Return the message and the ordinal of the row that shows a call."""
+    return entry.entity.place if entry is not None and isinstance(entry.entity, Call) else None
+
+
+def row_written(entry: Entry) -> int | None:
+    """Return the ordinal of a message's current row, `None` where it has none."""
+    return len(entry.entity.rows) if isinstance(entry.entity, Message) and entry.first >= 0 else None
+
+
+def calls_of(entry: Entry) -> list[Key]:
+    """Return the calls in the rows of a message."""
+    return [call for row in entry.entity.rows for call in row.calls or ()] if isinstance(entry.entity, Message) else []
+
+
+def newest(before: State, after: State) -> Iterable[Anomaly]:
+    """Return the anomalies that the event added."""
+    known, anomalies = before.session.anomalies, after.session.anomalies
+    return anomalies.latest if anomalies is not known else ()
+
+
+def shared(state: State) -> Frozen:
+    """Return the shared state, frozen."""
+    return state.session.shared
+
+
+def same_session(before: State, after: State) -> bool:
+    """Say whether an event left all but the conversation and the shared state alone."""
+    return before.session is after.session or before.session[1:] == after.session[1:]
+
+
+def aside(state: State) -> State:
+    """Return a state with no conversation and no shared state, so that it costs little to project."""
+    return State(state.position, session=state.session._replace(shared=Object({})))
+
+
+def part(state: State, keys: list[Key], *, first: bool) -> State:
+    """Return a state of the conversation's rows `keys` alone; `first` says that no others stand before them."""
+    settled = state.conversation.settled if first else None
+    wanted = dict.fromkeys([*keys, *(settled.order if settled else ())])
+    entries: dict[Key, Entry] = {}
+    for key in wanted:
+        entry = find(state, key)
+        if entry is None:
+            continue
+        entries[key] = entry
+        calls = [(CALL, key[2])] if key[0] == RESULT else calls_of(entry)
+        for call in calls:
+            made = find(state, call)
+            if made is not None:
+                entries[call] = made
+                home = (TEXT, made.entity.home)
+                held = find(state, home)
+                if held is not None:
+                    entries[home] = held
+    conversation = Conversation(pvector(keys), Index.of(entries), settled=settled)
+    return State(state.position, {}, conversation, Session())
+
+
+def keys_shown(state: State, layout: Layout) -> list[Key]:
+    """Return the entity of each message that `project` shows in that layout."""
+    look = Conversed(state)
+    if layout is Layout.MERGED:
+        return merged_order(look)
+    return [shown.key for shown in streamed_order(look)]
+
+
+def names_shown(state: State, layout: Layout) -> list[str]:
+    """Return the id of each message that `project` shows in that layout."""
+    look = Conversed(state)
+    if layout is Layout.MERGED:
+        order = merged_order(look)
+        shown = names(look, order)[0]
+        return [shown[key] for key in order]
+    return streamed_names(look, streamed_order(look))
