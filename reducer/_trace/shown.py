@@ -149,7 +149,7 @@ class Follower:
         self.pending = Listed()
         self.aside: list[str] = []
         self.targets: list[str] = []
-        self.deltas: list[tuple[int, str]] = []
+        self.deltas: list[tuple[int, int, str]] = []
         self._rest: dict[str, Any] = {}
         self._segments: list[Segment] = []
         self._names: dict[tuple[str, str], Segment] = {}
@@ -196,7 +196,7 @@ class Follower:
             if place is not None:
                 slot = place[0]
                 slot.span = (slot.span[0], position)
-        self.deltas.append((target.number, embedded([position, delta])))
+        self.deltas.append((target.number, position, delta))
         return True
 
     def _learn(self, segment: Segment, key: Key, delta: str, learned: list[list[tuple[Slot, list[Any]]]]) -> None:
@@ -353,13 +353,21 @@ class Follower:
             slot = side.slots[message["id"]] = Slot(len(side.slots), message, span, number)
             operations = [[SET, [], message]]
         else:
-            operations = diff(slot.message, message)
+            operations = [] if _equal(slot.message, message) else diff(slot.message, message)
             if not operations and (slot.span, slot.key) == (span, number):
                 return slot, None
             slot.message, slot.span, slot.key = message, span, number
         told = self.values.operations(operations)
         side.changes.append(embedded([position, slot.number, *span, number, *([told] if told else [])]))
         return slot, operations
+
+
+def _equal(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Say quickly whether two messages are the same JSON, types included; `diff` has the last word."""
+    try:
+        return one == other and repr(one) == repr(other)
+    except RecursionError:
+        return False
 
 
 def _names_of(key: Key, home: str | None = None) -> Iterator[tuple[str, str]]:
