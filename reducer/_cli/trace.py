@@ -19,7 +19,11 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_log(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", default="trace.html", help="the page; - is standard output (default: trace.html)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="trace.html",
+        help="the page; - is standard output (default: trace.html)",
     )
     add_at(parser)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pyrsistent import pvector
@@ -16,6 +16,7 @@ from reducer._project import Layout
 from reducer._state import (
     ACTIVITY,
     CALL,
+    EMPTY,
     REASONING,
     RESULT,
     TEXT,
@@ -32,7 +33,7 @@ from reducer._state import (
 )
 from reducer._text import Rope, pieces
 
-__all__ = ["ACTIVITY", "CALL", "REASONING", "RESULT", "TEXT", "Anomaly", "Entry", "Key", "Owner", "State"]
+__all__ = ["ACTIVITY", "CALL", "EMPTY", "REASONING", "RESULT", "TEXT", "Anomaly", "Entry", "Key", "Owner", "State"]
 
 Altered = dict[Key, "tuple[Entry | None, Entry | None]"]
 """The entities that an event changed: what each was before, and what it is now."""
@@ -182,11 +183,22 @@ def keys_shown(state: State, layout: Layout) -> list[Key]:
     return [shown.key for shown in streamed_order(look)]
 
 
-def names_shown(state: State, layout: Layout) -> list[str]:
-    """Return the id of each message that `project` shows in that layout."""
+def rows_shown(state: State, layout: Layout) -> list[tuple[str, Key, int]]:
+    """Return, for each message that `project` shows, its id, its entity and the ordinal of the first row in it."""
     look = Conversed(state)
     if layout is Layout.MERGED:
         order = merged_order(look)
         shown = names(look, order)[0]
-        return [shown[key] for key in order]
-    return streamed_names(look, streamed_order(look))
+        return [(shown[key], key, 0) for key in order]
+    messages = streamed_order(look)
+    return [(name, one.key, one.ordinal) for name, one in zip(streamed_names(look, messages), messages, strict=True)]
+
+
+def visibility(state: State) -> Callable[[Key, int], bool]:
+    """Return what says whether a row of a message shows."""
+    look = Conversed(state)
+
+    def is_visible(key: Key, ordinal: int) -> bool:
+        return key[0] not in (TEXT, REASONING) or ordinal in look.visible(key)
+
+    return is_visible

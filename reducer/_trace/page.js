@@ -182,10 +182,10 @@ function jsonOf(position) {
   try { return printed(JSON.parse(text)); } catch { return `${text} … (${data.longest} characters of it)`; }
 }
 
-function printed(value, limit = 100000) {
+function printed(value, limit = 100000, indent = 2) {
   let text;
   try {
-    text = JSON.stringify(value, (_, held) => (held && typeof held === "object" && "#int" in held ? BigJson(held["#int"]) : held), 2);
+    text = JSON.stringify(value, (_, held) => (held && typeof held === "object" && "#int" in held ? BigJson(held["#int"]) : held), indent);
   } catch { return "(nests too deeply to be shown)"; }
   if (text === undefined) return "";
   return text.length > limit ? `${text.slice(0, limit)} …` : text;
@@ -376,9 +376,12 @@ function readColours() {
 }
 const width = () => scroller.clientWidth, height = () => scroller.clientHeight;
 const fitting = () => Math.max(0.002, (width() - 2 * PAD) / Math.max(total, 1));
-const x = (position) => PAD + position * state.zoom - scroller.scrollLeft;
-const positionAt = (at) => (at + scroller.scrollLeft - PAD) / state.zoom;
-const yOf = (row) => row.band.top + LABEL + row.track * TRACK - scroller.scrollTop;
+// Where the lanes are scrolled to, asked once: asking the document for each bar would cost more than drawing it.
+const view = { left: 0, top: 0 };
+function see() { view.left = scroller.scrollLeft; view.top = scroller.scrollTop; }
+const x = (position) => PAD + position * state.zoom - view.left;
+const positionAt = (at) => (at + view.left - PAD) / state.zoom;
+const yOf = (row) => row.band.top + LABEL + row.track * TRACK - view.top;
 
 function resize() {
   const ratio = window.devicePixelRatio || 1;
@@ -396,20 +399,24 @@ function room() {
 }
 
 function zoom(factor, around = x(state.position)) {
+  see();
   const at = positionAt(around);
   state.zoom = Math.min(48, Math.max(fitting(), factor ? state.zoom * factor : fitting()));
   state.fitted = state.zoom <= fitting() * 1.0001;
   room();
   scroller.scrollLeft = PAD + at * state.zoom - around;
+  see();
   later();
 }
 
 function reveal(position) {
+  see();
   const at = x(position);
   if (at < 40 || at > width() - 40) scroller.scrollLeft += at - width() / 2;
 }
 
 function boxed(left, top, wide, high, radius = 3) {
+  if (wide < 5) { pen.fillRect(left, top, wide, high); return; }
   pen.beginPath();
   pen.roundRect(left, top, wide, high, Math.min(radius, wide / 2));
   pen.fill();
@@ -417,6 +424,7 @@ function boxed(left, top, wide, high, radius = 3) {
 
 function draw() {
   const ratio = window.devicePixelRatio || 1, wide = width(), high = height();
+  see();
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.fillStyle = colours.sunk;
   pen.fillRect(0, 0, wide, high);
@@ -425,7 +433,7 @@ function draw() {
   for (const row of rows) {
     if (x(row.first) < wide && x(row.last + 1) > 0) {
       const top = yOf(row);
-      if (top < high && top > RULER - TRACK) drawRow(row, top);
+      if (top < high && top > RULER - TRACK && !isHidden(row)) drawRow(row, top);
     }
   }
   for (const value of data.sealed) drawValue(value, wide, high);
@@ -435,10 +443,19 @@ function draw() {
   pen.fillRect(now - 1, 0, 2, high);
 }
 
+/** Whether a row is too small to be seen beside the one that was drawn before it. */
+function isHidden(row) {
+  const left = x(row.first), right = x(row.last + 1), drawn = row.band.drawn;
+  if (right - left < 1.5 && left - (drawn[row.track] ?? -9) < 0.8 && row.entity !== state.entity) return true;
+  drawn[row.track] = Math.max(left, drawn[row.track] ?? -9);
+  return false;
+}
+
 function drawLanes(wide, high) {
   pen.font = `11px ${colours.sans}`;
   for (const band of bands) {
-    const top = band.top - scroller.scrollTop;
+    band.drawn = [];
+    const top = band.top - view.top;
     const tall = LABEL + band.tracks * TRACK;
     if (top > high || top + tall < 0) continue;
     for (const lane of band.lanes) {
@@ -488,6 +505,8 @@ function drawRow(row, top) {
   }
   if (row.cut !== null && row.cut <= state.position && state.zoom > 0.3) {
     pen.fillStyle = colours.ink;
+    // It was open until then, though nothing was written any more.
+    if (x(row.cut) - right > 2) pen.fillRect(right, top + BAR / 2 - 0.5, x(row.cut) - right, 1);
     pen.fillRect(x(row.cut) - 1, top - 2, 2.5, BAR + 4);
   }
   if (row.entity === state.entity) {
@@ -750,7 +769,7 @@ function card(slot, number, count, now) {
   made.append(head);
   const { id, role, content, toolCalls, subagentRunId, ...more } = message;
   const chosen = slot === state.slot, limit = chosen ? 100000 : 700;
-  const text = typeof content === "string" ? content : content === undefined ? null : printed(content, chosen ? limit : 160);
+  const text = typeof content === "string" ? content : content === undefined ? null : printed(content, chosen ? limit : 240, chosen ? 2 : 0);
   if (text) { const body = element("div", "body"); marked(body, clipped(text, limit)); made.append(body); }
   else if (!toolCalls) made.append(element("div", "body none", "no content"));
   for (const call of (toolCalls ?? []).slice(0, 50)) {

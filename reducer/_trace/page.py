@@ -17,9 +17,9 @@ from typing import Any
 from reducer._rules import RULES
 from reducer._state import KEPT
 from reducer._trace.diff import embedded, written
-from reducer._trace.look import CALL, Altered, Key, Owner, State
+from reducer._trace.look import Key
 from reducer._trace.shown import Follower
-from reducer._trace.story import Story, tell
+from reducer._trace.story import Story, Watcher, tell
 from reducer._wire import Event
 
 LONGEST = 4_000
@@ -33,14 +33,9 @@ def page(events: Iterable[Event], name: str) -> Iterator[str]:
     told: list[tuple[str | None, bool]] = []
     followers: list[Follower] = []
 
-    def watched(story: Story) -> Any:
-        follower = Follower(story.numbers)
-        followers.append(follower)
-
-        def watch(before: State, after: State, touched: Altered) -> None:
-            follower.follow(before, after, touched)
-
-        return watch
+    def watched(story: Story) -> Watcher:
+        followers.append(Follower(story.numbers))
+        return followers[0].follow
 
     def noted() -> Iterator[Event]:
         for event in events:
@@ -89,8 +84,8 @@ def _event_text(event: Event) -> tuple[str | None, bool]:
 
 def _data(name: str, story: Story, follower: Follower, told: list[tuple[str | None, bool]]) -> Iterator[str]:
     """Yield the JSON of all that the page shows."""
-    lanes = _Numbers[Owner]([None])
-    types, names = _Numbers[str](), _Numbers["str | None"]([None])
+    lanes = _Numbers([None])
+    types, names = _Numbers(), _Numbers([None])
     deeds = story.deeds
     yield '{"log":' + embedded(name)
     yield f',"kept":{KEPT},"longest":{LONGEST}'
@@ -98,13 +93,30 @@ def _data(name: str, story: Story, follower: Follower, told: list[tuple[str | No
     rows = {id(row): number for number, row in enumerate(story.rows)}
     yield ',"rows":' + embedded(
         [
-            [story.numbers[row.key], row.ordinal, lanes[row.owner], row.first, row.last, row.cut, row.grouped, row.stated]
+            [
+                story.numbers[row.key],
+                row.ordinal,
+                lanes[row.owner],
+                row.first,
+                row.last,
+                row.cut,
+                row.grouped,
+                row.stated,
+            ]
             for row in story.rows
         ]
     )
     yield ',"calls":' + embedded(
         [
-            [story.numbers[call.key], call.name, lanes[call.owner], call.first, call.last, rows.get(id(call.row)), call.answered]
+            [
+                story.numbers[call.key],
+                call.name,
+                lanes[call.owner],
+                call.first,
+                call.last,
+                rows.get(id(call.row)),
+                call.answered,
+            ]
             for call in story.calls.values()
         ]
     )
@@ -118,20 +130,27 @@ def _data(name: str, story: Story, follower: Follower, told: list[tuple[str | No
         ]
     )
     yield ',"anomalies":' + embedded(
-        [[one.position, one.code, one.detail if place < KEPT else one.detail[:LONGEST // 8]] for place, one in enumerate(story.anomalies)]
+        [
+            [one.position, one.code, one.detail if place < KEPT else one.detail[: LONGEST // 8]]
+            for place, one in enumerate(story.anomalies)
+        ]
     )
     yield ',"rules":' + embedded({code: RULES[code] for code in dict.fromkeys(one.code for one in story.anomalies)})
     yield ',"entities":' + embedded([list(key) for key in story.numbers])
     yield ',"lanes":' + embedded(list(lanes)) + ',"typeNames":' + embedded(list(types))
     yield ',"nameTexts":' + embedded(list(names))
     wrote = {position for _, position, _ in follower.deltas}
-    texts = {str(place): text for place, (text, plain) in enumerate(told) if text is not None and not (plain and place in wrote)}
+    texts = {
+        str(place): text
+        for place, (text, plain) in enumerate(told)
+        if text is not None and not (plain and place in wrote)
+    }
     yield ',"texts":' + embedded(texts)
     yield ',"values":' + _array(follower.values.texts)
     yield ',"aside":' + _array(follower.aside)
     yield ',"pending":' + _array(follower.pending.splices)
     yield ',"targets":' + _array(follower.targets)
-    yield ',"wrote":' + embedded([number for number, _ in follower.deltas])
+    yield ',"wrote":' + embedded([number for number, _, _ in follower.deltas])
     yield ',"deltas":' + _array(embedded([position, delta]) for _, position, delta in follower.deltas)
     sides = (
         f'{{"layout":"{side.layout.value}","changes":{_array(side.changes)},"order":{_array(side.order.splices)}}}'
@@ -163,6 +182,3 @@ class _Numbers(dict[Any, int]):
     def __missing__(self, value: Any) -> int:
         number = self[value] = len(self)
         return number
-
-
-__all__ = ["CALL", "page"]

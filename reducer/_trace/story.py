@@ -10,9 +10,8 @@ from typing import Any
 
 import attrs
 
-from reducer._state import EMPTY
 from reducer._trace import look
-from reducer._trace.look import CALL, GROUP, RESULT, TEXT, Altered, Anomaly, Key, Owner, State
+from reducer._trace.look import CALL, EMPTY, GROUP, RESULT, Altered, Anomaly, Key, Owner, State
 from reducer._wire import Event
 
 ENCRYPTED = "REASONING_ENCRYPTED_VALUE"
@@ -24,8 +23,8 @@ IDENTITIES = ("tool_call_id", "message_id", "entity_id", "subagent_run_id", "ste
 class Row:
     """A row: the entity, which of its rows it is, the positions of its first and last event.
 
-    `cut` is the position of the opening that cut it while it was written, `calls` are the calls of a group, which it is
-    since `grouped`; `stated` says that a snapshot or an input brought it whole.
+    `lapsed` is the position of the opening that cut it, `cut` the same where that mattered: it was being written, or
+    was written again later. It holds calls since `grouped`; `stated` says that a snapshot or an input brought it whole.
     """
 
     key: Key
@@ -36,11 +35,15 @@ class Row:
     cut: int | None = None
     grouped: int | None = None
     stated: bool = False
+    lapsed: int | None = None
 
 
 @attrs.define(eq=False)
 class Called:
-    """A call: where it stands, its first and last event, and the event that answered it."""
+    """A call: the row it stands in, its first and last event, and the event that answered it.
+
+    `parent` is the message that its start named.
+    """
 
     key: Key
     name: str
@@ -49,6 +52,7 @@ class Called:
     last: int
     row: Row | None = None
     answered: int | None = None
+    parent: str | None = None
 
 
 @attrs.define(eq=False)
@@ -88,6 +92,7 @@ class Story:
     anomalies: list[Anomaly] = attrs.field(factory=list)
     numbers: dict[Key, int] = attrs.field(factory=dict)
     standing: dict[tuple[Key, int], Row] = attrs.field(factory=dict)
+    _waiting: dict[tuple[str, str], list[Value]] = attrs.field(factory=dict)
     _counts: dict[Key, int] = attrs.field(factory=dict)
     _current: dict[tuple[Owner, str], dict[Key, Row]] = attrs.field(factory=dict)
 
@@ -108,6 +113,8 @@ class Story:
         for key, (was, now) in touched.items():
             if now is not None and event.type != ENCRYPTED:
                 self._wrote(position, key, was, now)
+                if key[0] == CALL and look.place_of(was) is None and key in self.calls:
+                    self.calls[key].parent = getattr(event, "parent_message_id", None)
         self._cut(position, before, after)
         self.state = after
 
@@ -115,18 +122,16 @@ class Story:
         if event.type == ENCRYPTED and isinstance(event.entity_id, str):
             key = next((key for key in touched if touched[key][1] is not None), None)
             late = key is not None and not look.is_open(self.state, key)
-            self.values.append(Value(position, key, event.subtype, event.entity_id, late))
+            value = Value(position, key, event.subtype, event.entity_id, late)
+            self.values.append(value)
+            if key is None:
+                self._waiting.setdefault((value.subtype, value.name), []).append(value)
             return
-        for value in self.values if touched else ():
-            if value.key is None and value.claimed is None:
-                self._claim(value, position, touched)
-
-    def _claim(self, value: Value, position: int, touched: Altered) -> None:
-        for key, (was, now) in touched.items():
-            fits = (key[0] == CALL) == (value.subtype == "tool-call") and key[1] == value.name
-            if fits and was is None and now is not None and getattr(now.entity, "value", None) is not None:
-                value.key, value.claimed = key, position
-                return
+        for key, (was, now) in touched.items() if self._waiting else ():
+            waits = ("tool-call" if key[0] == CALL else "message", key[1])
+            if was is None and now is not None and getattr(now.entity, "value", None) is not None:
+                for value in self._waiting.pop(waits, ()):
+                    value.key, value.claimed = key, position
 
     def _restated(self, position: int, after: State) -> None:
         """Rows that a snapshot kept or brought stand once each, unless it says otherwise."""
@@ -153,7 +158,7 @@ class Story:
 
     def _opened(self, position: int, before: State, after: State) -> None:
         rows = look.timeline(after)
-        start = sum(self._counts.values()) if look.restated(before, after) else len(look.timeline(before))
+        start = len(rows) if look.restated(before, after) else len(look.timeline(before))
         for place in range(start, len(rows)):
             key = rows[place]
             ordinal = self._counts.get(key, 0)
@@ -162,6 +167,9 @@ class Story:
             row = self.standing[key, ordinal] = self._row(key, ordinal, after, position, stated=stated)
             if key[0] in look.CUTS:
                 self._current.setdefault((row.owner, key[0]), {})[key] = row
+            before_it = self.standing.get((key, ordinal - 1))
+            if before_it is not None and before_it.cut is None:
+                before_it.cut = before_it.lapsed
 
     def _wrote(self, position: int, key: Key, was: Any, now: Any) -> None:
         if key[0] == CALL:
@@ -208,10 +216,9 @@ class Story:
                 if row.first == position or (kind == GROUP and row.grouped == position):
                     continue
                 del rows[key]
+                row.lapsed = position
                 # What was closed was not cut short, and a group is whole when its calls are.
-                if kind != GROUP and look.is_open(before, key):
-                    row.cut = position
-                elif kind == GROUP and self._unfinished(row, before):
+                if self._unfinished(row, before) if kind == GROUP else look.is_open(before, key):
                     row.cut = position
 
     def _unfinished(self, row: Row, before: State) -> bool:
@@ -234,6 +241,3 @@ def tell(events: Iterable[Event], *watchers: Callable[[Story], Watcher]) -> Stor
             watch(state, after, touched)
         state = after
     return story
-
-
-__all__ = ["TEXT", "Called", "Deed", "Row", "Story", "Value", "tell"]
