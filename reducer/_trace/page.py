@@ -56,7 +56,9 @@ def _filled(name: str, data: Iterable[str]) -> Iterator[str]:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
         "form-action 'none'"
     )
-    filled = {"style": style, "script": script, "policy": escape(policy), "title": escape(name)}
+    # The name of a file may be no text.
+    title = escape(name.encode("utf-8", "replace").decode())
+    filled = {"style": style, "script": script, "policy": escape(policy), "title": title}
     parts = _PLACE.split(template)
     for place, part in enumerate(parts):
         if place % 2 == 0:
