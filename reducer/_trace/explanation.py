@@ -1,4 +1,4 @@
-"""What there is to say of a message: what it is, whose, which events and rows made it, what cut them and why, what became of calls.
+"""What there is to say of a message: what it is and whose, which rows made it, what cut them, what became of calls.
 
 This finds out, as JSON; `words` says it.
 """

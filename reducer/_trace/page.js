@@ -704,7 +704,7 @@ const cards = {
     const made = [];
     order.forEach((slot, number) => {
       const tall = this.heightOf(slot);
-      if (top + tall > from && top < until && made.length < 80) made.push({ card: card(slot, number, order.length, slot === now), slot, top });
+      if (top + tall > from && top < until) made.push({ card: card(slot, number, order.length, slot === now), slot, top });
       top += tall;
     });
     this.list.style.height = `${top}px`;

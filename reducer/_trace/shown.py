@@ -172,6 +172,7 @@ def _written(before: State, after: State, altered: Altered) -> tuple[Key, str] |
     [(key, (was, now))] = altered.items()
     if was is None or now is None or was.entity is not now.entity or was.first != now.first:
         return None
+    # A first text may make a row show, and that may change the ids of others.
     if was.first < 0 or was.rope is None or key[0] not in (TEXT, REASONING, CALL):
         return None
     delta = look.grown(was.rope, now.rope)
