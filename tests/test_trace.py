@@ -508,6 +508,20 @@ class TestPage:
         assert [line[1:] for line in found("look. there")] == ["assistant m  Let me look. There it is."]
         assert [line.split()[0] for line in found("STATE_DELTA")] == ["24STATE_DELTA"]
 
+    @pytest.mark.parametrize("name", ["look-inside-a-log", "look-inside-a-log-dark"])
+    def test_picture_in_the_docs(self, opened: Callable[..., Page], request: pytest.FixtureRequest, name: str) -> None:
+        """The pictures in the documentation are of this page and small; `--update-golden` takes them anew."""
+        picture = ROOT / f"docs/how-to/{name}.png"
+        if request.config.getoption("update_golden"):
+            log = [decode(line) for line in (ROOT / "docs/examples/weekend.jsonl").read_bytes().splitlines()]
+            shown = opened(log, "weekend.jsonl", dark=name.endswith("dark"), height=720)
+            shown.run("(trace.go(75), trace.render())")
+            shown.press("j", "j")
+            shown.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            picture.write_bytes(shown.picture())
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.stat().st_size < 300_000
+
     def test_lanes_are_drawn(self, opened: Callable[..., Page]) -> None:
         """The canvas holds the colours of all kinds of rows, in light and in dark."""
         for dark in (False, True):

@@ -257,7 +257,8 @@ function builtBy(shown) {
 
 // ---- Lanes: where everything is drawn -----------------------------------------------------------------------------
 
-const RULER = 34, TRACK = 17, BAR = 13, LABEL = 18, GAP = 8, PAD = 12;
+const RULER = 34, LABEL = 18, GAP = 8, PAD = 12;
+let TRACK = 17, BAR = 13;
 const bands = [];
 (() => {
   const lanes = data.lanes.map((_, number) => ({ number, rows: [], first: Infinity, last: -1, tracks: 0, band: null }));
@@ -288,13 +289,20 @@ const bands = [];
     band.tracks = Math.max(band.tracks, lane.tracks);
     for (const row of lane.rows) row.band = band;
   }
-  let top = RULER + GAP;
-  for (const band of bands) {
-    band.top = top;
-    top += LABEL + band.tracks * TRACK + GAP;
-  }
-  bands.height = top;
 })();
+
+/** Put the bands one below the other, the bars taller where there is room for it. */
+function stack(room) {
+  for ([TRACK, BAR] of [[28, 22], [22, 17], [17, 13]]) {
+    let top = RULER + GAP;
+    for (const band of bands) {
+      band.top = top;
+      top += LABEL + band.tracks * TRACK + GAP;
+    }
+    bands.height = top;
+    if (top <= room) return;
+  }
+}
 const runs = aside.at(total + 1)?.runs ?? [];
 
 // ---- The page's state ---------------------------------------------------------------------------------------------
@@ -389,6 +397,7 @@ function resize() {
   canvas.height = Math.round(height() * ratio);
   canvas.style.width = `${width()}px`;
   canvas.style.height = `${height()}px`;
+  stack(height());
   if (state.fitted) state.zoom = fitting();
   room();
 }
@@ -516,17 +525,19 @@ function drawRow(row, top) {
     pen.roundRect(left - 1, top - 1, right - left + 2, BAR + 2, 4);
     pen.stroke();
   }
-  if (right - left > 46) labelled(row, left, right, top);
   pen.globalAlpha = 1;
+  if (right - left > 46) labelled(row, left, right, top, dim);
 }
 
-function labelled(row, left, right, top) {
+function labelled(row, left, right, top, dim) {
   pen.save();
   pen.beginPath();
   pen.rect(Math.max(left, 0), top, right - left - 4, BAR);
   pen.clip();
-  pen.font = `600 10px ${colours.sans}`;
-  pen.fillStyle = row.first < state.position ? colours.raised : colours.ink;
+  pen.font = `600 ${TRACK < 20 ? 10 : 11}px ${colours.sans}`;
+  // What is faint needs letters of the other shade.
+  const pale = dim || row.first >= state.position;
+  pen.fillStyle = pale ? colours.ink : colours.raised;
   const [, id] = data.entities[row.entity];
   const name = row.kind === "text" && callsOf.has(row) && row.grouped <= row.first ? callsOf.get(row).map((call) => call.name).join(", ") : id;
   pen.fillText(clipped(row.ordinal ? `${name}#${row.ordinal}` : name, 60), Math.max(left, 0) + 6, top + BAR / 2 + 0.5);
