@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from reducer._frozen import VECTOR, Object
+from reducer._frozen import ABSENT, VECTOR, Object
 
 SET, DROP, APPEND, SPLICE = range(4)
 DEEP = 24
@@ -49,10 +49,14 @@ def _kind(value: Any) -> type:
 
 
 def _objects(old: Any, new: Any, path: list[str | int], operations: list[list[Any]]) -> None:
-    operations += [[DROP, [*path, key]] for key, _ in old.items() if key not in new]
-    for key, value in new.items():
-        if key in old:
-            _diff(old.get(key), value, [*path, key], operations)
+    # Of a large object that shares nearly all with the one before it, most is the same object.
+    held = dict(old.items())
+    changed = [(key, value) for key, value in new.items() if held.get(key, ABSENT) is not value]
+    if len(new) != len(held) or any(key not in held for key, _ in changed):
+        operations += [[DROP, [*path, key]] for key in held if key not in new]
+    for key, value in changed:
+        if key in held:
+            _diff(held[key], value, [*path, key], operations)
         else:
             operations.append([SET, [*path, key], value])
 

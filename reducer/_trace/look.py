@@ -20,6 +20,7 @@ from reducer._state import (
     REASONING,
     RESULT,
     TEXT,
+    Anomalies,
     Anomaly,
     Call,
     Conversation,
@@ -143,13 +144,39 @@ def shared(state: State) -> Frozen:
 
 
 def same_session(before: State, after: State) -> bool:
-    """Say whether an event left all but the conversation and the shared state alone."""
-    return before.session is after.session or before.session[1:] == after.session[1:]
+    """Say whether an event left all but the conversation, the shared state and the runs alone."""
+    one, other = (state.session._replace(shared=None, runs=pvector()) for state in (before, after))
+    return before.session is after.session or one == other
 
 
-def aside(state: State) -> State:
-    """Return a state with no conversation and no shared state, so that it costs little to project."""
-    return State(state.position, session=state.session._replace(shared=Object({})))
+def aside(state: State, runs: Iterable[int] = ()) -> State:
+    """Return a state with nothing but the session, of its runs only those of these numbers: it costs little to project.
+
+    Shared state and details of anomalies are left out too.
+    """
+    told = state.session
+    anomalies = Anomalies(told.anomalies.counts)
+    kept = pvector(told.runs[number] for number in runs)
+    return State(state.position, session=told._replace(shared=Object({}), runs=kept, anomalies=anomalies))
+
+
+def runs_changed(before: State, after: State) -> list[int]:
+    """Return the numbers of the runs that an event began or changed."""
+    old, new = before.session.runs, after.session.runs
+    if old is new:
+        return []
+    changed = [number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one is not other]
+    return [*changed, *range(len(old), len(new))]
+
+
+def uses(state: State, runs: Iterable[int]) -> bool:
+    """Say whether one of these runs has told of tokens."""
+    return any(state.session.runs[number].usage for number in runs)
+
+
+def count_runs(state: State) -> int:
+    """Return how many runs there are."""
+    return len(state.session.runs)
 
 
 def part(state: State, keys: list[Key], *, first: bool) -> State:

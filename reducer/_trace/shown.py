@@ -13,7 +13,7 @@ from typing import Any
 from reducer._project import Layout, project
 from reducer._trace import look
 from reducer._trace.changes import Listed, Values
-from reducer._trace.diff import APPEND, SET, diff, embedded
+from reducer._trace.diff import APPEND, SET, SPLICE, diff, embedded
 from reducer._trace.look import CALL, REASONING, TEXT, Altered, Key, State
 from reducer._trace.segments import Path, Segment, Segments, Slot, Target
 
@@ -53,7 +53,9 @@ class Follower:
         self._numbers = numbers
         self._segments = Segments()
         self._rest = _rest_of(look.EMPTY)
-        self._say_aside(-1, [[SET, [], self._rest | {"state": look.shared(look.EMPTY)}]])
+        self._runs: list[dict[str, Any]] = []
+        self._usage: list[dict[str, Any]] = []
+        self._say_aside(-1, [[SET, [], {**self._rest, "state": look.shared(look.EMPTY), "runs": [], "usage": []}]])
 
     def follow(self, before: State, after: State, altered: Altered) -> None:
         """Take in the event that made `after` of `before`, both at rest; `altered` is what it did to entities."""
@@ -116,8 +118,30 @@ class Follower:
             rest = _rest_of(after)
             operations += diff(self._rest, rest)
             self._rest = rest
+        operations += self._follow_runs(before, after)
         if operations:
             self._say_aside(position, operations)
+
+    def _follow_runs(self, before: State, after: State) -> list[list[Any]]:
+        """Return what changed of the runs, of which a thread may have many."""
+        changed = look.runs_changed(before, after)
+        operations: list[list[Any]] = []
+        if not changed:
+            return operations
+        told, known = project(look.aside(after, changed)).runs, look.count_runs(before)
+        for number, run in zip(changed, told, strict=True):
+            if number < known:
+                was = self._runs[number]
+                operations += [[verb, ["runs", number, *path], *rest] for verb, path, *rest in diff(was, run)]
+                self._runs[number] = run
+            else:
+                operations.append([SPLICE, ["runs"], number, 0, [run]])
+                self._runs.append(run)
+        if look.uses(after, changed):
+            usage = project(look.aside(after, range(look.count_runs(after)))).usage
+            operations += [[verb, ["usage", *path], *rest] for verb, path, *rest in diff(self._usage, usage)]
+            self._usage = usage
+        return operations
 
     def _say_aside(self, position: int, operations: list[list[Any]]) -> None:
         self.aside.append(embedded([position, self.values.operations(operations)]))
@@ -190,6 +214,6 @@ def _equal(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def _rest_of(state: State) -> dict[str, Any]:
     """Return the snapshot without what is followed in other ways."""
     told = project(look.aside(state)).to_dict()
-    for name in ("messages", "origins", "pendingToolCalls", "state", "anomalies"):
+    for name in ("messages", "origins", "pendingToolCalls", "state", "anomalies", "runs", "usage"):
         del told[name]
     return told
