@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from reducer import EMPTY, Layout, MalformedEvent, State, decode, fold, project
 from reducer.__main__ import main
-from reducer._trace.diff import DEEP, TOO_DEEP, diff, written
+from reducer._trace.diff import DEEP, DEEPEST, TOO_DEEP, diff, written
 from reducer._trace.page import page
 from reducer._trace.shown import Follower
 from reducer._trace.story import tell
@@ -318,7 +318,7 @@ class TestDiff:
         other = nested(50_000, 2)
         [[verb, path, value]] = diff(deep, other)
         assert (verb, len(path)) == (0, DEEP)
-        assert json.loads(written(value)) == TOO_DEEP
+        assert json.loads(written(value)) == nested(DEEPEST, TOO_DEEP)
 
     @given(value=json_values())
     def test_written_is_the_value(self, value: Any) -> None:
@@ -581,20 +581,29 @@ class TestHostile:
         assert shown.run("({}).polluted ?? null") is None
 
     def test_deep_json(self, opened: Callable[..., Page]) -> None:
-        """JSON that nests deeper than a writer can follow leaves the page standing."""
+        """JSON that nests deeper than anybody can follow leaves the page standing, without what lies that deep."""
         deep = nested(20_000, 1)
         log = well_formed(
             [
                 STARTED,
                 {"type": "STATE_SNAPSHOT", "snapshot": deep},
                 {"type": "CUSTOM", "name": "n", "value": deep},
+                {
+                    "type": "TOOL_CALL_RESULT",
+                    "messageId": "r",
+                    "toolCallId": "c",
+                    "content": "x",
+                    "metadata": {"a": deep},
+                },
                 FINISHED,
             ]
         )
         shown = opened(log)
-        assert shown.run("trace.snapshot(4, 'streamed').state") == TOO_DEEP
+        assert shown.run("trace.snapshot(5, 'streamed').state") == nested(DEEPEST, TOO_DEEP)
+        shown.press("j")
+        assert "metadata" in shown.run("(trace.render(), document.querySelector('.card').textContent)")
         shown.click("#tab-state")
-        assert TOO_DEEP in shown.run("(trace.render(), document.querySelector('#panel').textContent)")
+        assert "[" in shown.run("(trace.render(), document.querySelector('#panel').textContent)")
 
     def test_empty_log(self, opened: Callable[..., Page]) -> None:
         """A log without events is a page that says so."""

@@ -14,6 +14,8 @@ from reducer._frozen import ABSENT, VECTOR, Object
 SET, DROP, APPEND, SPLICE = range(4)
 DEEP = 24
 """Values that differ further down are set whole."""
+DEEPEST = 400
+"""What stands further down is left out."""
 _HALF = re.compile("[\ud800-\udfff]")
 _EXACT = 2**53
 TOO_DEEP = "(nests too deeply to be shown)"
@@ -88,13 +90,10 @@ def _same(old: Any, new: Any) -> bool:
 def written(value: Any) -> str:
     """Return the JSON text of a value, plain or frozen, for a page (see `embedded`).
 
-    An integer that JavaScript cannot hold is an object of its digits under `#int`; what nests too deeply for a JSON
-    writer is a text that says so.
+    An integer that JavaScript cannot hold is an object of its digits under `#int`; what stands further down than a
+    reader that recurses can follow is a text that says so.
     """
-    try:
-        return embedded(_plain(value))
-    except RecursionError:
-        return embedded(TOO_DEEP)
+    return embedded(_plain(value))
 
 
 def embedded(value: Any) -> str:
@@ -111,18 +110,18 @@ def _escape(half: re.Match[str]) -> str:
 def _plain(value: Any) -> Any:
     """Return the value as JSON that JavaScript reads exactly, sharing nothing with it."""
     root: list[Any] = [value]
-    todo: list[Any] = [root]
+    todo: list[tuple[Any, int]] = [(root, 0)]
     while todo:
-        holder = todo.pop()
+        holder, depth = todo.pop()
         for place, held in [*(holder.items() if type(holder) is dict else enumerate(holder))]:
-            kind = type(held)
+            kind = _kind(held)
             if kind is int:
                 if not -_EXACT < held < _EXACT:
                     holder[place] = {"#int": str(held)}
-            elif kind in (dict, Object):
-                holder[place] = inner = dict(held.items())
-                todo.append(inner)
-            elif kind in (list, VECTOR):
-                holder[place] = items = list(held)
-                todo.append(items)
+            elif kind in (dict, list):
+                if depth == DEEPEST:
+                    holder[place] = TOO_DEEP
+                    continue
+                holder[place] = inner = dict(held.items()) if kind is dict else list(held)
+                todo.append((inner, depth + 1))
     return root[0]
