@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from html.parser import HTMLParser
@@ -638,6 +639,22 @@ class TestCommand:
         tags.feed(text.encode("utf-8", "replace").decode())
         assert (tags.scripts, tags.fetched) == (2, [])
         assert "http" not in text.replace("http-equiv", "").replace(evil, "")
+
+    def test_script_and_template_agree(self) -> None:
+        """Every element that the script asks for by its id is in the template once, and no id there is unused."""
+        template, script, style = (
+            (ROOT / f"reducer/_trace/page.{kind}").read_text(encoding="utf-8") for kind in ("html", "js", "css")
+        )
+        ids = re.findall(r'\sid="([^"]+)"', template)
+        assert len(ids) == len(set(ids))
+        asked = set(re.findall(r'\$\("([\w-]+)"\)', script))
+        assert asked <= set(ids)
+        named = set(re.findall(r'(?:labelledby|controls|for)="([^"]+)"', template))
+        assert named <= set(ids)
+        # The buttons of the transport are asked for in a loop, the tabs by their names.
+        assert set(ids) - asked - named <= {"first", "back", "on", "last", "tab-state"}
+        names = set(re.findall(r"--([a-z]+):", style))
+        assert set(re.findall(r"var\(--([a-z]+)\)", style)) <= names
 
     def test_writes_the_page(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """-o names the file, - is standard output, and both are the same page, the same each time."""
