@@ -524,18 +524,34 @@ class TestPage:
         assert picture.stat().st_size < 300_000
 
     def test_lanes_are_drawn(self, opened: Callable[..., Page]) -> None:
-        """The canvas holds the colours of all kinds of rows, in light and in dark."""
+        """Rows of two kinds have their own colours where they stand, in light and in dark, and fainter ones before."""
+        seen = set()
         for dark in (False, True):
             shown = opened(well_formed(SCENE), dark=dark)
-            colours = shown.run(
-                """(() => { trace.render(); const canvas = document.querySelector('#canvas');
-                const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-                const seen = new Set();
-                for (let at = 0; at < pixels.length; at += 4) seen.add(pixels.slice(at, at + 3).join());
-                return [seen.size, getComputedStyle(document.body).backgroundColor]; })()"""
-            )
-            assert colours[0] > 12
-            assert (colours[1] == "rgb(22, 23, 26)") is dark
+            # Reasoning, then text, then nothing, at the foot of the bars of the first lane.
+            colours = """((position) => {
+                trace.go(position);
+                trace.render();
+                const canvas = document.querySelector('#canvas');
+                const copy = new OffscreenCanvas(canvas.width, canvas.height);
+                const pen = copy.getContext('2d', { willReadFrequently: true });
+                pen.drawImage(canvas, 0, 0);
+                const wide = (canvas.width - 24) / trace.total;
+                return [3, 6, 27].map((at) => pen.getImageData(12 + (at + 0.5) * wide, 79, 1, 1).data.join());
+            })"""
+            after, before = shown.run(f"{colours}(28)"), shown.run(f"{colours}(1)")
+            assert len({*after, *before[:2]}) == 5
+            seen |= {*after, *before}
+        assert len(seen) == 10
+
+    def test_search_marks_what_it_found(self, opened: Callable[..., Page]) -> None:
+        """In the messages, what is sought is marked, in the letters that stand there."""
+        shown = opened(well_formed(SCENE))
+        shown.run("trace.search('LET')")
+        shown.click("#tab-messages")
+        assert shown.run("(trace.render(), [...document.querySelectorAll('mark')].map((one) => one.textContent))") == [
+            "Let"
+        ]
 
 
 HOSTILE = [
@@ -768,6 +784,24 @@ class TestExplain:
         assert (code, lines, err.count("\n")) == (2, [], 1)
         assert f"no message {name}; there is " in err
         assert name != "mm" or " m" in err
+
+    def test_near_matches(self, scene: Callable[..., Any]) -> None:
+        """An id that is nearly another is told which."""
+        assert scene("latr")[2].endswith("no message latr; there is later\n")
+
+    def test_cut_while_closed(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A message that was closed when something opened, and goes on later, says what made that a row of its own."""
+        log = tmp_path / "log.jsonl"
+        told = [
+            {"type": "REASONING_MESSAGE_START", "messageId": "g", "role": "reasoning"},
+            {"type": "REASONING_MESSAGE_CONTENT", "messageId": "g", "delta": "a"},
+            {"type": "REASONING_MESSAGE_END", "messageId": "g"},
+        ]
+        wire = [STARTED, *told, {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "b"}, *told]
+        log.write_text("".join(f"{json.dumps(event)}\n" for event in wire))
+        assert main(["explain", str(log), "--message", "g", "--json"]) == 0
+        [one] = json.loads(capsys.readouterr().out)
+        assert [row["cut"] and row["cut"]["position"] for row in one["rows"]] == [4, None]
 
     def test_log_without_messages(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Of a log without messages that is said."""
