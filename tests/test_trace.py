@@ -194,6 +194,10 @@ def check(log: Sequence[Any]) -> None:
             assert spans == [origin.span for origin in expected.origins]
             told = expected.to_dict()
             rest = {name: told[name] for name in replayed.aside}
+            for run in rest["runs"]:
+                if run["status"] == "running":
+                    assert run["span"][1] == position - 1
+                    run["span"][1] = None
             assert typed(replayed.aside) == typed(plain(rest))
             assert replayed.pending == told["pendingToolCalls"]
 

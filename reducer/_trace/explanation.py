@@ -125,7 +125,7 @@ class _Telling:
         opened = next((one.key[0] for one in self.story.rows if one.first == row.cut and one is not row), None)
         if any(call.first == row.cut for call in self.story.calls.values()):
             opened = CALL
-        return {**self.event(row.cut), "why": OPENINGS.get(opened or "", "something opened in its lane")}
+        return {**self.event(row.cut), "why": OPENINGS.get(opened or "", "a run began or ended, which cuts everything")}
 
     def call(self, key: Key) -> Json:
         call = self.story.calls[key]

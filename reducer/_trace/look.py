@@ -8,10 +8,9 @@ from typing import Any
 from pyrsistent import pvector
 
 from reducer._cases._entities import find
-from reducer._fold import fold
 from reducer._frozen import Frozen, Object
 from reducer._index import Index
-from reducer._order import Conversed, merged_order, names, streamed_names, streamed_order
+from reducer._order import Conversed, grouped, merged_order, names, streamed_names, streamed_order
 from reducer._project import Layout
 from reducer._state import (
     ACTIVITY,
@@ -28,9 +27,10 @@ from reducer._state import (
     Key,
     Message,
     Owner,
+    Scope,
     Session,
     State,
-    at_rest,
+    opened,
 )
 from reducer._text import Rope, pieces
 
@@ -40,13 +40,8 @@ Altered = dict[Key, "tuple[Entry | None, Entry | None]"]
 """The entities that an event changed: what each was before, and what it is now."""
 
 GROUP = "group"
-CUTS = (TEXT, REASONING, GROUP)
-"""What rows are cut as."""
-
-
-def step(state: State, event: object) -> State:
-    """Return the state after `event`, with what is written now where all else is. Raises as `fold` does."""
-    return at_rest(fold(state, event))
+CUTS = (TEXT, REASONING)
+"""The kinds of entities whose rows are cut; groups of calls are too."""
 
 
 def timeline(state: State) -> Any:
@@ -71,19 +66,33 @@ def restated(before: State, after: State) -> bool:
 
 
 def altered(before: State, after: State) -> Altered:
-    """Return what an event changed, in no order that means anything; both states are at rest."""
+    """Return what an event changed, in no order that means anything."""
     found: Altered = {}
-    candidates: list[Key] = []
-    if before.live is not after.live:
-        candidates += [key for key, entry in after.live.items() if before.live.get(key) is not entry]
-        candidates += [key for key in before.live if key not in after.live]
-    if before.conversation.index is not after.conversation.index:
-        candidates += _differing(before.conversation.index, after.conversation.index)
-    for key in candidates:
+    for key in _candidates(before, after):
         was, now = find(before, key), find(after, key)
-        if was is not now:
+        if was is None or now is None:
+            if was is not now:
+                found[key] = (was, now)
+        elif was.entity is not now.entity or was[1:3] != now[1:3] or was.rope is not now.rope:
             found[key] = (was, now)
     return found
+
+
+def _candidates(before: State, after: State) -> list[Key]:
+    """Return the keys of what may have changed, and of little else."""
+    one, other = before.live, after.live
+    if one is other and after.pen[1] and before.conversation is after.conversation:
+        # A delta, which changes nothing but one text.
+        return [(after.pen[1], after.pen[0])]
+    found = [key for key, held in other.items() if _differs(before, after, one.get(key), held)]
+    found += [key for key in one if key not in other]
+    if before.conversation.index is not after.conversation.index:
+        found += _differing(before.conversation.index, after.conversation.index)
+    return found
+
+
+def _differs(before: State, after: State, was: Any, now: Any) -> bool:
+    return was is not now or before.ropes[was[3]] is not after.ropes[now[3]]
 
 
 def _differing(before: Index[Key, Entry], after: Index[Key, Entry]) -> list[Key]:
@@ -106,15 +115,24 @@ def grown(before: Rope, after: Rope) -> str | None:
     return now[len(was) :] if now.startswith(was) else None
 
 
+def is_boundary(before: State, after: State) -> bool:
+    """Say whether a run began or ended, which cuts whatever is current."""
+    return before.conversation.base is not after.conversation.base
+
+
 def cuts(before: State, after: State) -> Iterator[tuple[Owner, str]]:
     """Yield the lanes, and what of each, that the event's opening cut."""
-    now = before.position
-    if after.conversation.opened == now:
-        for owner, lane in after.conversation.lanes.items():
-            if lane is not before.conversation.lanes.get(owner):
-                for kind in CUTS:
-                    if getattr(lane, kind) == now:
-                        yield owner, kind
+    now, lanes = before.position, before.conversation.lanes
+    if after.conversation.opened != now:
+        return
+    for owner, lane in after.conversation.lanes.items():
+        if lane is not lanes.get(owner):
+            if lane.text == now:
+                yield owner, TEXT
+            if lane.reasoning == now:
+                yield owner, REASONING
+            if not lane.groups:
+                yield owner, GROUP
 
 
 def place_of(entry: Entry | None) -> tuple[Key, int] | None:
@@ -127,9 +145,10 @@ def row_written(entry: Entry) -> int | None:
     return len(entry.entity.rows) if isinstance(entry.entity, Message) and entry.first >= 0 else None
 
 
-def calls_of(entry: Entry) -> list[Key]:
-    """Return the calls in the rows of a message."""
-    return [call for row in entry.entity.rows for call in row.calls or ()] if isinstance(entry.entity, Message) else []
+def calls_shown(state: State) -> dict[Key, list[Key]]:
+    """Return the calls of each message that shows any."""
+    calls = grouped({**state.conversation.index.to_dict(), **opened(state)})
+    return {key: [call for row in rows.values() for call in row] for key, rows in calls.items()}
 
 
 def newest(before: State, after: State) -> Iterable[Anomaly]:
@@ -145,8 +164,13 @@ def shared(state: State) -> Frozen:
 
 def same_session(before: State, after: State) -> bool:
     """Say whether an event left all but the conversation, the shared state and the runs alone."""
-    one, other = (state.session._replace(shared=None, runs=pvector()) for state in (before, after))
-    return before.session is after.session or one == other
+    if before.session is after.session:
+        return True
+    return _rest(before.session) == _rest(after.session)
+
+
+def _rest(session: Session) -> Session:
+    return session._replace(shared=None, runs=pvector(), scope=Scope(), active=0)
 
 
 def aside(state: State, runs: Iterable[int] = ()) -> State:
@@ -162,11 +186,15 @@ def aside(state: State, runs: Iterable[int] = ()) -> State:
 
 def runs_changed(before: State, after: State) -> list[int]:
     """Return the numbers of the runs that an event began or changed."""
-    old, new = before.session.runs, after.session.runs
-    if old is new:
-        return []
-    changed = [number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one is not other]
-    return [*changed, *range(len(old), len(new))]
+    one, other = before.session, after.session
+    old, new = one.runs, other.runs
+    changed = []
+    if old is not new:
+        changed = [number for number, pair in enumerate(zip(old, new, strict=False)) if pair[0] is not pair[1]]
+        changed += range(len(old), len(new))
+    if new and one.scope.subagents is not other.scope.subagents and len(new) - 1 not in changed:
+        changed.append(len(new) - 1)
+    return changed
 
 
 def uses(state: State, runs: Iterable[int]) -> bool:
@@ -179,27 +207,21 @@ def count_runs(state: State) -> int:
     return len(state.session.runs)
 
 
-def part(state: State, keys: list[Key], *, first: bool) -> State:
-    """Return a state of the conversation's rows `keys` alone; `first` says that no others stand before them."""
+def part(state: State, keys: list[Key], calls: Iterable[Key], *, first: bool) -> State:
+    """Return a state of the rows `keys` and the calls in them alone; `first` says that no others stand before them."""
     settled = state.conversation.settled if first else None
-    wanted = dict.fromkeys([*keys, *(settled.order if settled else ())])
+    wanted = [*keys, *calls, *(settled.order if settled else ()), *((CALL, key[2]) for key in keys if key[0] == RESULT)]
     entries: dict[Key, Entry] = {}
     for key in wanted:
         entry = find(state, key)
-        if entry is None:
-            continue
-        entries[key] = entry
-        calls = [(CALL, key[2])] if key[0] == RESULT else calls_of(entry)
-        for call in calls:
-            made = find(state, call)
-            if made is not None:
-                entries[call] = made
-                home = (TEXT, made.entity.home)
-                held = find(state, home)
-                if held is not None:
-                    entries[home] = held
+        if entry is not None:
+            entries[key] = entry
+            home: Key = (TEXT, entry.entity.home) if key[0] == CALL else key
+            held = find(state, home)
+            if held is not None:
+                entries[home] = held
     conversation = Conversation(pvector(keys), Index.of(entries), settled=settled)
-    return State(state.position, {}, conversation, Session())
+    return State(state.position, conversation=conversation, session=Session())
 
 
 def keys_shown(state: State, layout: Layout) -> list[Key]:

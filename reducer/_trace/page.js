@@ -142,9 +142,14 @@ for (const change of data.aside) aside.push(change[0], change);
 
 const anomalyPositions = data.anomalies.map(([position]) => position);
 
+/** The runs; one that still goes on lasts until the last event. */
+function runsAt(position) {
+  return aside.at(position).runs.map((run) => (run.span[1] === null ? { ...run, span: [run.span[0], position - 1] } : run));
+}
+
 function snapshot(position, layout) {
   const side = sides[LAYOUTS.indexOf(layout)];
-  const { state, runs, ...rest } = aside.at(position);
+  const { state, ...rest } = aside.at(position), runs = runsAt(position);
   const starts = runs.map((run) => run.span[0]);
   const shown = side.order.at(position).map((slot) => side.slots[slot].at(position));
   const count = Math.min(below(anomalyPositions, position), data.kept);
@@ -193,7 +198,7 @@ function printed(value, limit = 100000, indent = 2) {
 const BigJson = (digits) => (JSON.rawJSON ? JSON.rawJSON(digits) : digits);
 
 const laneNames = data.lanes.map((owner) => owner ?? "parent agent");
-for (const run of aside.at(total + 1)?.runs ?? []) {
+for (const run of runsAt(total)) {
   for (const sub of run.subagents ?? []) {
     const lane = data.lanes.indexOf(sub.subagentRunId);
     if (lane > 0 && sub.name) laneNames[lane] = `${sub.name} · ${sub.subagentRunId}`;
@@ -303,7 +308,7 @@ function stack(room) {
     if (top <= room) return;
   }
 }
-const runs = aside.at(total + 1)?.runs ?? [];
+const runs = runsAt(total);
 
 // ---- The page's state ---------------------------------------------------------------------------------------------
 
@@ -872,7 +877,7 @@ const cutAt = new Map();
 for (const row of rows) if (row.cut !== null) cutAt.set(row.cut, [...(cutAt.get(row.cut) ?? []), row]);
 
 function showRuns() {
-  const { runs: all, interrupts, usage } = aside.at(state.position);
+  const { interrupts, usage } = aside.at(state.position), all = runsAt(state.position);
   const made = [];
   const block = (title, value) => {
     if (value.length) made.push(element("h2", "run", title), element("pre", "", printed(value, 20000)));

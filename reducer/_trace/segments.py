@@ -44,13 +44,14 @@ class Target(NamedTuple):
 
 @attrs.define(eq=False)
 class Segment:
-    """Rows that stand on their own: their keys, what each layout shows of them, the calls that wait for a result.
+    """Rows that stand on their own: their keys, the calls in them, what each layout shows, the calls without result.
 
     `targets` is where the text of rows went last, `unsaid` what was written there since the last projection, `into` the
     segment that has taken this one over.
     """
 
     keys: list[Key] = attrs.field(factory=list)
+    calls: dict[Key, None] = attrs.field(factory=dict)
     slots: tuple[list[Slot], list[Slot]] = attrs.field(factory=lambda: ([], []))
     pending: list[str] = attrs.field(factory=list)
     targets: dict[Key, Target] = attrs.field(factory=dict)
@@ -60,6 +61,7 @@ class Segment:
     def take(self, other: Segment) -> None:
         """Take over the segment that stands behind this one."""
         self.keys += other.keys
+        self.calls |= other.calls
         for number, slots in enumerate(other.slots):
             self.slots[number].extend(slots)
         self.pending += other.pending
@@ -112,12 +114,12 @@ class Segments:
         whole.targets.clear()
         self._all = [whole]
         whole.keys = list(look.timeline(state))
+        whole.calls = dict.fromkeys(call for calls in look.calls_shown(state).values() for call in calls)
         for key in dict.fromkeys(whole.keys):
             self._give(whole, _names_of(key))
-            entry = look.entry_of(state, key)
-            for call in look.calls_of(entry) if entry is not None else ():
-                made = look.entry_of(state, call)
-                self._give(whole, _names_of(call, made.entity.home if made is not None else None))
+        for call in whole.calls:
+            made = look.entry_of(state, call)
+            self._give(whole, _names_of(call, made.entity.home if made is not None else None))
         return whole
 
     def touched(self, before: State, after: State, altered: Altered) -> list[Segment]:
@@ -134,6 +136,7 @@ class Segments:
                 assert held is not None
                 # In the layout that shows it on its own it stands behind all that opened before it.
                 self._join(held)
+                held.calls[key] = None
                 self._give(held, _names_of(key, now.entity.home))
         found = (self.of(key) for key, (_, now) in altered.items() if not (key[0] == CALL and not look.place_of(now)))
         return list(dict.fromkeys(segment for segment in found if segment is not None))

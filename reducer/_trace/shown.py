@@ -58,7 +58,7 @@ class Follower:
         self._say_aside(-1, [[SET, [], {**self._rest, "state": look.shared(look.EMPTY), "runs": [], "usage": []}]])
 
     def follow(self, before: State, after: State, altered: Altered) -> None:
-        """Take in the event that made `after` of `before`, both at rest; `altered` is what it did to entities."""
+        """Take in the event that made `after` of `before`, where `altered` is what it did to entities."""
         position = before.position
         self._follow_aside(position, before, after)
         if look.restated(before, after):
@@ -130,6 +130,9 @@ class Follower:
             return operations
         told, known = project(look.aside(after, changed)).runs, look.count_runs(before)
         for number, run in zip(changed, told, strict=True):
+            if run["status"] == "running":
+                # It lasts until the event before, whichever that is.
+                run["span"][1] = None
             if number < known:
                 was = self._runs[number]
                 operations += [[verb, ["runs", number, *path], *rest] for verb, path, *rest in diff(was, run)]
@@ -150,7 +153,7 @@ class Follower:
         """Project a segment anew."""
         segment.settle()
         behind = self._segments.behind(segment)
-        part = look.part(after, segment.keys, first=self._segments.is_first(segment))
+        part = look.part(after, segment.keys, segment.calls, first=self._segments.is_first(segment))
         learned: Learned = []
         for number, side in enumerate(self.sides):
             snapshot = project(part, side.layout)

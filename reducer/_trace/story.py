@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from reducer._fold import fold
 from reducer._trace import look
 from reducer._trace.look import CALL, EMPTY, GROUP, RESULT, Altered, Anomaly, Key, Owner, State
 from reducer._wire import Event
@@ -23,8 +24,9 @@ IDENTITIES = ("tool_call_id", "message_id", "entity_id", "subagent_run_id", "ste
 class Row:
     """A row: the entity, which of its rows it is, the positions of its first and last event.
 
-    `lapsed` is the position of the opening that cut it, `cut` the same where that mattered: it was being written, or
-    was written again later. It holds calls since `grouped`; `stated` says that a snapshot or an input brought it whole.
+    `lapsed` is the position of the opening that cut it, `cut` the same where that mattered: it was being written,
+    or was written again later. It holds `calls` since `grouped`; `stated` says that a snapshot or an input brought it
+    whole.
     """
 
     key: Key
@@ -36,6 +38,7 @@ class Row:
     grouped: int | None = None
     stated: bool = False
     lapsed: int | None = None
+    calls: list[Key] = attrs.field(factory=list)
 
 
 @attrs.define(eq=False)
@@ -93,6 +96,7 @@ class Story:
     numbers: dict[Key, int] = attrs.field(factory=dict)
     standing: dict[tuple[Key, int], Row] = attrs.field(factory=dict)
     _waiting: dict[tuple[str, str], list[Value]] = attrs.field(factory=dict)
+    _results: dict[str, int] = attrs.field(factory=dict)
     _counts: dict[Key, int] = attrs.field(factory=dict)
     _current: dict[tuple[Owner, str], dict[Key, Row]] = attrs.field(factory=dict)
 
@@ -135,7 +139,7 @@ class Story:
 
     def _restated(self, position: int, after: State) -> None:
         """Rows that a snapshot kept or brought stand once each, unless it says otherwise."""
-        known = self.standing
+        known, calls = self.standing, look.calls_shown(after)
         self.standing, self._counts, self._current = {}, {}, {}
         for key in look.timeline(after):
             ordinal = self._counts.get(key, 0)
@@ -144,15 +148,16 @@ class Story:
             if row is None:
                 row = self._row(key, ordinal, after, position, stated=True)
             self.standing[key, ordinal] = row
-            for call in look.calls_of(entry) if (entry := look.entry_of(after, key)) is not None else ():
-                row.grouped = position if row.grouped is None else row.grouped
-                self._called(position, call, after)
+        for call in (call for shown in calls.values() for call in shown):
+            self._called(position, call, look.entry_of(after, call))
 
     def _row(self, key: Key, ordinal: int, after: State, position: int, *, stated: bool = False) -> Row:
         entry = look.entry_of(after, key)
         assert entry is not None
         row = Row(key, ordinal, entry.entity.owner, position, position, stated=stated)
         self.rows.append(row)
+        if key[0] == RESULT:
+            self._results.setdefault(key[2], position)
         self.numbers.setdefault(key, len(self.numbers))
         return row
 
@@ -175,26 +180,23 @@ class Story:
         if key[0] == CALL:
             call = self.calls.get(key)
             if look.place_of(now) is not None and (call is None or call.row is None):
-                call = self._called(position, key, None, now)
+                call = self._called(position, key, now)
             if call is not None:
                 if now.entity.answered and call.answered is None:
-                    call.answered = position
+                    # A result may come before its call.
+                    call.answered = self._results.get(key[1], position)
                 else:
                     call.last = position
                     if call.row is not None:
                         call.row.last = position
-            return
-        if key[0] == RESULT and len(key) == 2:
             return
         ordinal = look.row_written(now) if key[0] in look.CUTS else 0
         row = self.standing.get((key, ordinal)) if ordinal is not None else None
         if row is not None and (was is None or was.last != now.last or was.rope is not now.rope):
             row.last = position
 
-    def _called(self, position: int, key: Key, after: State | None, now: Any = None) -> Called:
+    def _called(self, position: int, key: Key, now: Any) -> Called:
         """Note that a call stands in a row now."""
-        now = look.entry_of(after, key) if after is not None else now
-        assert now is not None
         place = look.place_of(now)
         row = self.standing.get(place) if place is not None else None
         call = self.calls.get(key)
@@ -204,26 +206,28 @@ class Story:
         call.row, call.name, call.owner = row, now.entity.name, now.entity.owner
         if row is not None:
             row.last = max(row.last, position)
+            row.calls.append(key)
             if row.grouped is None:
                 row.grouped = position
                 self._current.setdefault((row.owner, GROUP), {})[row.key] = row
         return call
 
     def _cut(self, position: int, before: State, after: State) -> None:
+        if look.is_boundary(before, after):
+            for rows in self._current.values():
+                for row in rows.values():
+                    row.lapsed = position
+            self._current.clear()
         for owner, kind in look.cuts(before, after):
             rows = self._current.get((owner, kind), {})
             for key, row in [*rows.items()]:
-                if row.first == position or (kind == GROUP and row.grouped == position):
+                if position in (row.first, row.grouped if kind == GROUP else None):
                     continue
                 del rows[key]
                 row.lapsed = position
                 # What was closed was not cut short, and a group is whole when its calls are.
-                if self._unfinished(row, before) if kind == GROUP else look.is_open(before, key):
+                if any(look.is_open(before, one) for one in (row.calls if kind == GROUP else [key])):
                     row.cut = position
-
-    def _unfinished(self, row: Row, before: State) -> bool:
-        entry = look.entry_of(before, row.key)
-        return entry is not None and any(look.is_open(before, call) for call in look.calls_of(entry))
 
 
 Watcher = Callable[[State, State, Altered], object]
@@ -234,7 +238,7 @@ def tell(events: Iterable[Event], *watchers: Callable[[Story], Watcher]) -> Stor
     story, state = Story(), EMPTY
     watching = [watcher(story) for watcher in watchers]
     for event in events:
-        after = look.step(state, event)
+        after = fold(state, event)
         touched = look.altered(state, after)
         story.add(event, state, after, touched)
         for watch in watching:
