@@ -807,6 +807,16 @@ class TestExplain:
         [one] = json.loads(capsys.readouterr().out)
         assert [row["cut"] and row["cut"]["position"] for row in one["rows"]] == [4, None]
 
+    def test_cut_by_a_run(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A message that goes on in the next run says that the end of the one before cut it."""
+        log = tmp_path / "log.jsonl"
+        told = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "a"}
+        wire = [STARTED, told, FINISHED, {**STARTED, "runId": "r2"}, told]
+        log.write_text("".join(f"{json.dumps(event)}\n" for event in wire))
+        assert main(["explain", str(log), "--message", "m"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[4] == "    cut by event 2 (RUN_FINISHED): a run began or ended, which cuts everything"
+
     def test_log_without_messages(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Of a log without messages that is said."""
         log = tmp_path / "empty.jsonl"
