@@ -84,15 +84,15 @@ def _candidates(before: State, after: State) -> list[Key]:
     if one is other and after.pen[1] and before.conversation is after.conversation:
         # A delta, which changes nothing but one text.
         return [(after.pen[1], after.pen[0])]
-    found = [key for key, held in other.items() if _differs(before, after, one.get(key), held)]
+    found = [
+        key
+        for key, now in other.items()
+        if (was := one.get(key)) is not now or before.ropes[was[3]] is not after.ropes[now[3]]
+    ]
     found += [key for key in one if key not in other]
     if before.conversation.index is not after.conversation.index:
         found += _differing(before.conversation.index, after.conversation.index)
     return found
-
-
-def _differs(before: State, after: State, was: Any, now: Any) -> bool:
-    return was is not now or before.ropes[was[3]] is not after.ropes[now[3]]
 
 
 def _differing(before: Index[Key, Entry], after: Index[Key, Entry]) -> list[Key]:
@@ -200,11 +200,6 @@ def runs_changed(before: State, after: State) -> list[int]:
 def uses(state: State, runs: Iterable[int]) -> bool:
     """Say whether one of these runs has told of tokens."""
     return any(state.session.runs[number].usage for number in runs)
-
-
-def count_runs(state: State) -> int:
-    """Return how many runs there are."""
-    return len(state.session.runs)
 
 
 def part(state: State, keys: list[Key], calls: Iterable[Key], *, first: bool) -> State:

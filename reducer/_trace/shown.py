@@ -128,7 +128,7 @@ class Follower:
         operations: list[list[Any]] = []
         if not changed:
             return operations
-        told, known = project(look.aside(after, changed)).runs, look.count_runs(before)
+        told, known = project(look.aside(after, changed)).runs, len(self._runs)
         for number, run in zip(changed, told, strict=True):
             if run["status"] == "running":
                 # It lasts until the event before, whichever that is.
@@ -141,7 +141,7 @@ class Follower:
                 operations.append([SPLICE, ["runs"], number, 0, [run]])
                 self._runs.append(run)
         if look.uses(after, changed):
-            usage = project(look.aside(after, range(look.count_runs(after)))).usage
+            usage = project(look.aside(after, range(len(self._runs)))).usage
             operations += [[verb, ["usage", *path], *rest] for verb, path, *rest in diff(self._usage, usage)]
             self._usage = usage
         return operations
