@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from reducer._cli import replay, snapshot, verify
+from reducer._cli import explain, replay, snapshot, trace, verify
 from reducer._cli.command import PROGRAM, UNREADABLE, Command, Failure
 from reducer._cli.output import use_utf8
 
@@ -20,6 +20,8 @@ COMMANDS: tuple[Command, ...] = (
     replay.COMPACT,
     replay.HYDRATE,
     replay.RUN_INPUT,
+    trace.COMMAND,
+    explain.COMMAND,
 )
 """The subcommands, in the order in which the help lists them."""
 
