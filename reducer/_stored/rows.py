@@ -140,7 +140,7 @@ class Rows:
         key = self._keyed((kind, name), told)
         values = table.MESSAGE.read(told, self.last, more)
         # What began with nothing but calls has most often said nothing of its own.
-        speaks = "calls" not in told or "t" in told or "t*" in told
+        speaks = "calls" not in told or "t" in told
         found = {"kind": kind, "id": name, "role": table.ROLES[kind], "started": speaks, "spoken": speaks}
         self._whose(table.MESSAGE, values, start, found)
         # Its place among the entities; what it holds is known when all rows are read.
