@@ -11,10 +11,11 @@ Events are objects of the official SDK, or their wire form.
 
 from __future__ import annotations
 
+from reducer._batch import fold_all
 from reducer._checkpoint import dumps, loads
 from reducer._compact import compact
 from reducer._decode_all import decode_all
-from reducer._fold import finish, fold, fold_all, fold_strict, seed
+from reducer._fold import finish, fold, fold_strict, seed
 from reducer._project import Layout, Origin, Snapshot, project
 from reducer._rejoin import rejoin
 from reducer._replay import hydrate

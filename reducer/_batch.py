@@ -7,14 +7,80 @@ where the event does not look.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from reducer._cases._entities import is_cut
+from reducer._fold import admitted, fold
+from reducer._frozen import Unfreezable
+from reducer._routes import DECODED, DELTAS, ROUTES, SHORTS
 from reducer._state import CALL, NO_PEN, REASONING, TEXT, Key, Owner, State
 from reducer._text import append
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
+
+
+def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912 - as in `fold`
+    """Return the state after all `events`: the same as folding them one by one, faster. Raises as `fold` does."""
+    batch, position = Batch(state), state.position
+    # The class of the last event, where that was a delta that was gathered, and the entity that it was for.
+    last: type | None = None
+    identity = name = ""
+    one: Any = None
+    for event in events:
+        cls = type(event)
+        after = None
+        try:
+            if cls is last:
+                fields = event.__dict__
+                if (
+                    fields[identity] == name and fields["metadata"] is None and not event.__pydantic_extra__  # type: ignore[attr-defined]
+                ):
+                    delta, tag = fields["delta"], fields["subagent_run_id"]
+                    if delta and type(delta) is str and (tag is None or tag == one.tag):
+                        one.append(delta)
+                        position += 1
+                        continue
+            if last is not None:
+                one.last, last = position - 1, None
+            if cls is dict or (cls not in ROUTES and isinstance(event, Mapping)):
+                event = admitted(event)  # noqa: PLW2901 - what it says, in the form that has short ways
+                cls = type(event)
+            if cls in DELTAS:
+                (kind, identity), fields = DELTAS[cls], event.__dict__
+                if fields["metadata"] is None and not event.__pydantic_extra__:  # type: ignore[attr-defined]
+                    name = fields[identity]
+                    one = batch.gathered(position, kind, name, fields["delta"], fields["subagent_run_id"])
+                    if one is not None:
+                        last = cls
+                        position += 1
+                        continue
+            elif cls in DECODED:
+                if _gathered(batch, position, event, DECODED[cls]):
+                    position += 1
+                    continue
+            elif cls in SHORTS:
+                before = batch.before(position, ROUTES[cls].kind, event)
+                if before is not None:
+                    after = SHORTS[cls](before, event)
+        except (TypeError, AttributeError, KeyError, Unfreezable):
+            # It is for `fold` to say what is wrong with the event.
+            after = None
+            if last is not None:
+                one.last, last = position - 1, None
+        batch.state = fold(batch.write(position), event) if after is None else after
+        position += 1
+    if last is not None:
+        one.last = position - 1
+    return batch.write(position)
+
+
+def _gathered(batch: Batch, position: int, event: Any, kind: str) -> bool:
+    """Gather a decoded delta, if it does nothing but append."""
+    if event.metadata is not None or event.notes:
+        return False
+    name = event.tool_call_id if kind is CALL else event.message_id
+    return batch.gathered(position, kind, name, event.delta, event.subagent_run_id) is not None
 
 
 class _Waiting:

@@ -19,11 +19,12 @@ from typing import Any, TypeVar
 
 from reducer._cases._entities import find
 from reducer._event import Event, UnknownEvent
-from reducer._fold import ALL, CASES, NOTHING, fold
+from reducer._fold import fold
 from reducer._objects import Replayed, event_object
 from reducer._restate import restated
 from reducer._slots import Kept, Part, Piece, Reopened, Shared, Track, Whole, in_order
 from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, TEXT, Key, Owner, State
+from reducer._table import ALL, CASES, NOTHING
 from reducer._takes import TAKES
 from reducer._wire import admit
 from reducer.errors import MalformedEvent

@@ -1,9 +1,8 @@
-"""The fold: one table of cases, one way through it.
+"""The fold: one event, one case.
 
-Theory of operation. `fold` finds the row of CASES for the event's type and hands the event to the row's function. An
-object of the installed SDK goes there as it is if its class has all that the case reads; everything else (wire
-mappings, old classes, cold types) is decoded first, so that every case reads the same attributes. Around each case
-the fold does what no case has to know:
+Theory of operation. `fold` finds the row of the table (`_table.CASES`) for the event's type and hands the event to the
+row's function. Unless it was decoded already it is decoded first, so that every case reads the same attributes. Around
+each case the fold does what no case has to know:
 
 1. What decoding noted becomes anomalies.
 2. The event is judged against the run's boundaries.
@@ -16,106 +15,26 @@ What ordinary streams are made of skips all of that: see `_short`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
-from reducer._batch import Batch
-from reducer._cases import (
-    activity,
-    chunk,
-    passthrough,
-    reasoning,
-    retired,
-    run,
-    shared,
-    step,
-    subagent,
-    text,
-    tool_call,
-)
+from reducer._cases import chunk, run
 from reducer._cases._entities import flag, is_cut
-from reducer._cases.messages import append_unknown, messages_snapshot
+from reducer._cases.messages import append_unknown
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
 from reducer._frozen import Object, Unfreezable, freeze, to_wire
+from reducer._routes import DELTAS, ROUTES, SHORTS, Route, route
 from reducer._rules import RULES
 from reducer._run import current, with_session
-from reducer._short import SHORT, Short
-from reducer._state import CALL, REASONING, TEXT, State
+from reducer._state import CALL, State
+from reducer._table import ALL, CASES, NOTHING, UNKNOWN
 from reducer._text import SPAN, pack
 from reducer._wire import admit, decode, malformed
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
 
-NOTHING, LANE, ALL = "nothing", "lane", "all"
-
-
-class Case(NamedTuple):
-    """A row of the table: the function, and which chunk streams the event's arrival ends."""
-
-    apply: Callable[[State, Any], State]
-    ends: str = NOTHING
-
-
-CASES: dict[str, Case] = {
-    "RUN_STARTED": Case(run.run_started, ALL),
-    "RUN_FINISHED": Case(run.run_finished, ALL),
-    "RUN_ERROR": Case(run.run_error, ALL),
-    "STEP_STARTED": Case(step.step_started, LANE),
-    "STEP_FINISHED": Case(step.step_finished, LANE),
-    "TEXT_MESSAGE_START": Case(text.text_message_start, LANE),
-    "TEXT_MESSAGE_CONTENT": Case(text.text_message_content, LANE),
-    "TEXT_MESSAGE_END": Case(text.text_message_end, LANE),
-    "TEXT_MESSAGE_CHUNK": Case(chunk.text_message_chunk),
-    "REASONING_START": Case(reasoning.reasoning_start, LANE),
-    "REASONING_MESSAGE_START": Case(reasoning.reasoning_message_start, LANE),
-    "REASONING_MESSAGE_CONTENT": Case(reasoning.reasoning_message_content, LANE),
-    "REASONING_MESSAGE_END": Case(reasoning.reasoning_message_end, LANE),
-    "REASONING_MESSAGE_CHUNK": Case(chunk.reasoning_message_chunk),
-    "REASONING_END": Case(reasoning.reasoning_end, LANE),
-    "REASONING_ENCRYPTED_VALUE": Case(reasoning.reasoning_encrypted_value),
-    "TOOL_CALL_START": Case(tool_call.tool_call_start, LANE),
-    "TOOL_CALL_ARGS": Case(tool_call.tool_call_args, LANE),
-    "TOOL_CALL_END": Case(tool_call.tool_call_end, LANE),
-    "TOOL_CALL_CHUNK": Case(chunk.tool_call_chunk),
-    "TOOL_CALL_RESULT": Case(tool_call.tool_call_result, LANE),
-    "STATE_SNAPSHOT": Case(shared.state_snapshot, LANE),
-    "STATE_DELTA": Case(shared.state_delta, LANE),
-    "MESSAGES_SNAPSHOT": Case(messages_snapshot, ALL),
-    "ACTIVITY_SNAPSHOT": Case(activity.activity_snapshot),
-    "ACTIVITY_DELTA": Case(activity.activity_delta),
-    "SUBAGENT_STARTED": Case(subagent.subagent_started),
-    "SUBAGENT_FINISHED": Case(subagent.subagent_finished, LANE),
-    "SUBAGENT_ERROR": Case(subagent.subagent_error, LANE),
-    "RAW": Case(passthrough.raw),
-    "CUSTOM": Case(passthrough.custom, LANE),
-    "THINKING_START": Case(retired.thinking_start, LANE),
-    "THINKING_END": Case(retired.thinking_end, LANE),
-    "THINKING_TEXT_MESSAGE_START": Case(retired.thinking_text_message_start, LANE),
-    "THINKING_TEXT_MESSAGE_CONTENT": Case(retired.thinking_text_message_content, LANE),
-    "THINKING_TEXT_MESSAGE_END": Case(retired.thinking_text_message_end, LANE),
-}
-"""What each event type does. A test holds it against the installed SDK's `EventType` and event union."""
-
-UNKNOWN = Case(passthrough.unknown)
-
-CONTENT = {"TEXT_MESSAGE_CONTENT": TEXT, "REASONING_MESSAGE_CONTENT": REASONING, "TOOL_CALL_ARGS": CALL}
-"""The types that streams are made of, and what they write to."""
-
-
-class Route(NamedTuple):
-    """How events of a class go; `ready` says that they need no decoding, `kind` the type that the class says."""
-
-    case: Case
-    ready: bool
-    kind: str = ""
-
-
 _new: Callable[..., Any] = tuple.__new__
-_ROUTES: dict[type, Route] = {}
-_DELTAS: dict[type, tuple[str, str]] = {}
-_SHORT: dict[type, Short] = {}
-_GATHERS: dict[type, str] = {}
 
 
 def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 - one call for a delta, with no other in it
@@ -127,7 +46,7 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
     """
     cls = type(event)
     try:
-        delta_of = _DELTAS.get(cls)
+        delta_of = DELTAS.get(cls)
         if delta_of is not None:
             # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of
             # what one costs. Fields are read from the object's dict, for less than by name.
@@ -165,17 +84,17 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
                     else:
                         ropes = ropes.set(place, rope)  # type: ignore[union-attr]
                     return _new(State, (position + 1, live, ropes, conversation, session, pen))  # type: ignore[no-any-return]
-        elif cls in _SHORT:
-            after = _SHORT[cls](state, event)
+        elif cls in SHORTS:
+            after = SHORTS[cls](state, event)
             if after is not None:
                 return after
-        route = _ROUTES.get(cls)
-        if route is None:
-            route = _route(event)
-            if cls in _ROUTES:
+        way = ROUTES.get(cls)
+        if way is None:
+            way = route(event)
+            if cls in ROUTES:
                 # Found now, so that the first event of its class goes as all others do.
                 return fold(state, event)
-        return _general(state, event, route)
+        return _general(state, event, way)
     except Unfreezable as error:
         raise malformed(error) from error
     except MalformedEvent:
@@ -196,40 +115,11 @@ def _wire_form(event: BaseModel | Event) -> object:
         raise malformed(error) from error
 
 
-def _route(event: object) -> Route:
-    """Find the way for a class of events, and keep it where the class says its type."""
-    cls = event.__class__
-    if issubclass(cls, Event):
-        kind = getattr(cls, "type", None)
-        if not isinstance(kind, str):
-            return Route(UNKNOWN, ready=True)
-        return _kept(cls, kind, sdk=False)
-    if isinstance(event, BaseModel) and cls.__module__.startswith("ag_ui."):
-        fields = type(event).model_fields
-        kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
-        if kind in SHORT and all(name in fields for name in ("metadata", "subagent_run_id", *SHORT[kind][1])):
-            return _kept(cls, kind, sdk=True)
-        return _ROUTES.setdefault(cls, Route(UNKNOWN, ready=False))
-    return Route(UNKNOWN, ready=False)
-
-
-def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
-    # An SDK's object can be changed after it was checked, so off the short way, which looks for itself, it is decoded.
-    route = _ROUTES[cls] = Route(CASES[kind], ready=not sdk, kind=kind)
-    if sdk and kind in CONTENT:
-        _DELTAS[cls] = (CONTENT[kind], "tool_call_id" if CONTENT[kind] == CALL else "message_id")
-    elif kind in SHORT:
-        _SHORT[cls] = SHORT[kind][0](sdk)
-    if kind in CONTENT:
-        _GATHERS[cls] = CONTENT[kind]
-    return route
-
-
-def _general(state: State, event: Any, route: Route) -> State:
+def _general(state: State, event: Any, way: Route) -> State:
     """Fold an event the long way (see the module's first lines)."""
-    case = route.case
-    if not route.ready:
-        event = _admitted(event)
+    case = way.case
+    if not way.ready:
+        event = admitted(event)
         case = UNKNOWN if isinstance(event, UnknownEvent) else CASES[event.type]
     if case is UNKNOWN:
         state = _noted(state, event)
@@ -241,7 +131,7 @@ def _general(state: State, event: Any, route: Route) -> State:
     return State(state.position + 1, *state[1:5])
 
 
-def _admitted(event: object) -> Event:
+def admitted(event: object) -> Event:
     """Decode the event; one slip of real producers is not worth a thread: an encrypted value that names no subtype."""
     try:
         return admit(event)
@@ -280,69 +170,6 @@ def _ended(state: State, event: Any, ends: str) -> State:
     if ends is ALL:
         return chunk.close_lanes(state, event)
     return chunk.close_lane(state, event, event.subagent_run_id)
-
-
-def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912 - as in `fold`
-    """Return the state after all `events`: the same as folding them one by one, faster. Raises as `fold` does."""
-    batch, position = Batch(state), state.position
-    # The class of the last event, where that was a delta that was gathered, and the entity that it was for.
-    last: type | None = None
-    identity = name = ""
-    one: Any = None
-    for event in events:
-        cls = type(event)
-        after = None
-        try:
-            if cls is last:
-                fields = event.__dict__
-                if (
-                    fields[identity] == name and fields["metadata"] is None and not event.__pydantic_extra__  # type: ignore[attr-defined]
-                ):
-                    delta, tag = fields["delta"], fields["subagent_run_id"]
-                    if delta and type(delta) is str and (tag is None or tag == one.tag):
-                        one.append(delta)
-                        position += 1
-                        continue
-            if last is not None:
-                one.last, last = position - 1, None
-            if cls is dict or (cls not in _ROUTES and isinstance(event, Mapping)):
-                event = _admitted(event)  # noqa: PLW2901 - what it says, in the form that has short ways
-                cls = type(event)
-            if cls in _DELTAS:
-                (kind, identity), fields = _DELTAS[cls], event.__dict__
-                if fields["metadata"] is None and not event.__pydantic_extra__:  # type: ignore[attr-defined]
-                    name = fields[identity]
-                    one = batch.gathered(position, kind, name, fields["delta"], fields["subagent_run_id"])
-                    if one is not None:
-                        last = cls
-                        position += 1
-                        continue
-            elif cls in _GATHERS:
-                if _gathered(batch, position, event, _GATHERS[cls]):
-                    position += 1
-                    continue
-            elif cls in _SHORT:
-                before = batch.before(position, _ROUTES[cls].kind, event)
-                if before is not None:
-                    after = _SHORT[cls](before, event)
-        except (TypeError, AttributeError, KeyError, Unfreezable):
-            # It is for `fold` to say what is wrong with the event.
-            after = None
-            if last is not None:
-                one.last, last = position - 1, None
-        batch.state = fold(batch.write(position), event) if after is None else after
-        position += 1
-    if last is not None:
-        one.last = position - 1
-    return batch.write(position)
-
-
-def _gathered(batch: Batch, position: int, event: Any, kind: str) -> bool:
-    """Gather a decoded delta, if it does nothing but append."""
-    if event.metadata is not None or event.notes:
-        return False
-    name = event.tool_call_id if kind is CALL else event.message_id
-    return batch.gathered(position, kind, name, event.delta, event.subagent_run_id) is not None
 
 
 def fold_strict(state: State, event: object) -> State:

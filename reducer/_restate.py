@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from reducer._batch import fold_all
 from reducer._cases._mark import MOST_ROWS, is_current, is_shell, mark
-from reducer._fold import fold_all
 from reducer._frozen import same
 from reducer._order import Conversed, merged_order, streamed_order
 from reducer._project import Layout, held, project

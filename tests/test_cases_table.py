@@ -17,8 +17,8 @@ from ag_ui.core import BaseEvent, EventType
 from ag_ui.core import Event as AnyEvent
 
 from reducer._event import EVENT_CLASSES
-from reducer._fold import CASES
 from reducer._schema import EVENTS, RETIRED_EVENTS
+from reducer._table import CASES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "reference"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import reduce
 from typing import Any
+from unittest.mock import patch
 
-import pytest
 from ag_ui.core import Event as AnyEvent
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from reducer import EMPTY, MalformedEvent, decode, fold, fold_all
-from reducer import _fold as folding
+from reducer._routes import DELTAS, ROUTES, SHORTS, route
 from reducer.strategies import broken_streams, events, streams
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyEvent)
@@ -20,9 +20,10 @@ ANY = st.one_of(streams(), streams(chunks=False, metadata=False), events(max_siz
 
 
 def long_way(state: Any, event: Any) -> Any:
-    """Fold an event as if there were no short ways."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folding, "_SHORT", {})
+    """Fold an event as if there were no short ways, not even for deltas."""
+    if type(event) not in ROUTES:
+        route(event)
+    with patch.dict(SHORTS, clear=True), patch.dict(DELTAS, clear=True):
         return fold(state, event)
 
 
@@ -44,6 +45,9 @@ def test_decoded(stream: list[dict[str, Any]]) -> None:
 def test_objects(stream: list[dict[str, Any]]) -> None:
     """Objects of the SDK fold to the state that their wire form folds to."""
     objects = [ADAPTER.validate_python(event) for event in stream]
-    state = reduce(fold, objects, EMPTY)
-    assert state == reduce(long_way, objects, EMPTY) == reduce(fold, stream, EMPTY)
-    assert fold_all(EMPTY, objects) == state
+    short = long = EMPTY
+    for event in objects:
+        short, long = fold(short, event), long_way(long, event)
+        assert short == long
+    assert short == reduce(fold, stream, EMPTY)
+    assert fold_all(EMPTY, objects) == short

@@ -1,1 +1,1 @@
-"""One module per family of events, one function per event type; `reducer._fold.CASES` says which is whose."""
+"""One module per family of events, one function per event type; `reducer._table.CASES` says which is whose."""

@@ -7,11 +7,11 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable
 from typing import Any
 
+from reducer._batch import fold_all
 from reducer._cli.command import OK, Command, Failure, add_log
 from reducer._cli.output import add_indent, as_json, say
 from reducer._cli.read import log_at
 from reducer._compact import compact
-from reducer._fold import fold_all
 from reducer._frozen import to_wire
 from reducer._project import Layout, Snapshot, project
 from reducer._replay import hydrate

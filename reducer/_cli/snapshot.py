@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from itertools import islice
 
+from reducer._batch import fold_all
 from reducer._cli.command import OK, Command, Failure, add_log, count
 from reducer._cli.output import add_indent, as_json, say
 from reducer._cli.read import Log, Unreadable, log_at
-from reducer._fold import fold_all
 from reducer._project import Layout, project
 from reducer._state import EMPTY, State
 

@@ -25,7 +25,8 @@ from typing import Any, Final
 from ag_ui.core import BaseEvent
 from agent_framework_ag_ui import AgentFrameworkWorkflow, AGUIThreadSnapshot, AGUIThreadSnapshotStore
 
-from reducer._fold import fold_all, seed
+from reducer._batch import fold_all
+from reducer._fold import seed
 from reducer._project import Layout, project
 
 __all__ = ["FoldedWorkflow"]

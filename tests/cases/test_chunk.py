@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reducer import EMPTY, seed
-from reducer._fold import CASES
 from reducer._schema import EVENTS
+from reducer._table import CASES
 from tests.cases.build import (
     FINISHED,
     STARTED,

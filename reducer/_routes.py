@@ -1,0 +1,62 @@
+"""Which way the events of a class go: found with the first of them, and kept.
+
+The dicts here are looked into for every event, and are the only thing that the fold keeps between calls: what it knows
+of a class never changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from reducer._event import Event
+from reducer._short import SHORT, Short
+from reducer._state import CALL
+from reducer._table import CASES, CONTENT, UNKNOWN, Case
+
+
+class Route(NamedTuple):
+    """How events of a class go; `ready` says that they need no decoding, `kind` the type that the class says."""
+
+    case: Case
+    ready: bool
+    kind: str = ""
+
+
+ROUTES: dict[type, Route] = {}
+DELTAS: dict[type, tuple[str, str]] = {}
+"""The SDK's deltas: what they write to, and by which field they name it."""
+SHORTS: dict[type, Short] = {}
+"""The short way of a class; the SDK's deltas go an even shorter one, in `fold` itself."""
+DECODED: dict[type, str] = {}
+"""The decoded deltas: what they write to."""
+
+
+def route(event: object) -> Route:
+    """Find the way for a class of events, and keep it where the class says its type."""
+    cls = event.__class__
+    if issubclass(cls, Event):
+        kind = getattr(cls, "type", None)
+        if not isinstance(kind, str):
+            return Route(UNKNOWN, ready=True)
+        return _kept(cls, kind, sdk=False)
+    if isinstance(event, BaseModel) and cls.__module__.startswith("ag_ui."):
+        fields = type(event).model_fields
+        kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
+        if kind in SHORT and all(name in fields for name in ("metadata", "subagent_run_id", *SHORT[kind][1])):
+            return _kept(cls, kind, sdk=True)
+        return ROUTES.setdefault(cls, Route(UNKNOWN, ready=False))
+    return Route(UNKNOWN, ready=False)
+
+
+def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
+    # An SDK's object can be changed after it was checked, so off the short way, which looks for itself, it is decoded.
+    route = ROUTES[cls] = Route(CASES[kind], ready=not sdk, kind=kind)
+    if sdk and kind in CONTENT:
+        DELTAS[cls] = (CONTENT[kind], "tool_call_id" if CONTENT[kind] == CALL else "message_id")
+    elif kind in SHORT:
+        SHORTS[cls] = SHORT[kind][0](sdk)
+    if not sdk and kind in CONTENT:
+        DECODED[cls] = CONTENT[kind]
+    return route
