@@ -35,6 +35,7 @@ from reducer._wire import admit, decode, malformed
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
 
 _new: Callable[..., Any] = tuple.__new__
+_NO_FIELDS: dict[str, Any] = {}
 
 
 def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 - one call for a delta, with no other in it
@@ -45,46 +46,54 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
     `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
     """
     cls = type(event)
+    position, live, ropes, conversation, session, pen = state
+    last, identity, name, owner, place = pen
     try:
-        delta_of = DELTAS.get(cls)
-        if delta_of is not None:
-            # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of
-            # what one costs. Fields are read from the object's dict, for less than by name.
-            kind, identity = delta_of
-            position, live, ropes, conversation, session, pen = state
+        # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of what
+        # one costs. Fields are read from the object's dict, for less than by name.
+        if cls is last:
             fields = event.__dict__
-            name, delta, tag = fields[identity], fields["delta"], fields["subagent_run_id"]
-            if (
-                type(delta) is str and delta and fields["metadata"] is None and not event.__pydantic_extra__  # type: ignore[attr-defined]
-            ):
-                written, form, owner, place = pen
-                if written != name or form is not kind:
+            known = fields[identity] == name
+        elif cls in DELTAS:
+            fields, known = event.__dict__, False
+        else:
+            fields, known, place = _NO_FIELDS, True, -1
+        if not known:
+            kind, identity = DELTAS[cls]
+            name, place = fields[identity], -1
+            one = live.get((kind, name))
+            if one is not None and one[4] and conversation.streams is None:
+                entity, first, _, place, _ = one
+                if first < conversation.opened and kind is not CALL and is_cut(conversation, entity, first):
                     place = -1
-                    one = live.get((kind, name))
-                    if one is not None and one[4] and conversation.streams is None:
-                        entity, first, _, place, _ = one
-                        if first < conversation.opened and kind is not CALL and is_cut(conversation, entity, first):
-                            place = -1
-                        owner = entity.tag
-                        pen = (name, kind, owner, place)
-                if place >= 0 and (tag is None or tag == owner):
-                    rope = ropes[place]
-                    if rope is None:
-                        rope = (delta, None, 1, position)
-                    elif rope[2] < SPAN:
-                        rope = (delta, rope, rope[2] + 1, position)
-                    else:
-                        rope = pack(rope, delta, position)
-                    if len(ropes) == 1:
-                        ropes = (rope,)
-                    elif type(ropes) is tuple:
-                        changed = [*ropes]
-                        changed[place] = rope
-                        ropes = tuple(changed)
-                    else:
-                        ropes = ropes.set(place, rope)  # type: ignore[union-attr]
-                    return _new(State, (position + 1, live, ropes, conversation, session, pen))  # type: ignore[no-any-return]
-        elif cls in SHORTS:
+                owner = entity.tag
+                pen = (cls, identity, name, owner, place)
+        if place >= 0:
+            delta, tag = fields["delta"], fields["subagent_run_id"]
+            if (
+                type(delta) is str
+                and delta
+                and (tag is None or tag == owner)
+                and fields["metadata"] is None
+                and not event.__pydantic_extra__  # type: ignore[attr-defined]
+            ):
+                rope = ropes[place]
+                if rope is None:
+                    rope = (delta, None, 1, position)
+                elif rope[2] < SPAN:
+                    rope = (delta, rope, rope[2] + 1, position)
+                else:
+                    rope = pack(rope, delta, position)
+                if len(ropes) == 1:
+                    ropes = (rope,)
+                elif type(ropes) is tuple:
+                    changed = [*ropes]
+                    changed[place] = rope
+                    ropes = tuple(changed)
+                else:
+                    ropes = ropes.set(place, rope)  # type: ignore[union-attr]
+                return _new(State, (position + 1, live, ropes, conversation, session, pen))  # type: ignore[no-any-return]
+        if cls in SHORTS:
             after = SHORTS[cls](state, event)
             if after is not None:
                 return after

@@ -362,14 +362,14 @@ Ropes: TypeAlias = "tuple[Any, ...] | PVector[Any]"
 
 HOLE: tuple[()] = ()
 
-Pen = tuple[str, str, "str | None", int]
-"""Id, kind and tag of the entity that the last event was a delta for, and the place of its text.
+Pen: TypeAlias = "tuple[type | None, str, str, str | None, int]"
+"""Where the last delta went: its class, the field that names the entity, that name, the entity's tag, its text's place.
 
 A stream is mostly deltas for the entity that the last delta was for. For those nothing has to be looked up: whatever
 could have cut the row or closed the entity has put the pen down. It is derived: states are equal whatever they have.
 """
 
-NO_PEN: Pen = ("", "", None, -1)
+NO_PEN: Pen = (None, "", "", None, -1)
 """The last event was no delta."""
 
 

@@ -81,9 +81,6 @@ def altered(before: State, after: State) -> Altered:
 def _candidates(before: State, after: State) -> list[Key]:
     """Return the keys of what may have changed, and of little else."""
     one, other = before.live, after.live
-    if one is other and after.pen[1] and before.conversation is after.conversation:
-        # A delta, which changes nothing but one text.
-        return [(after.pen[1], after.pen[0])]
     found = [
         key
         for key, now in other.items()
