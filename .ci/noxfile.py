@@ -37,6 +37,10 @@ TESTS = (
     "tests/test_checkpoint.py",
     "tests/test_patch.py",
     "tests/test_embed.py",
+    "tests/test_short.py",
+    "tests/test_replay.py",
+    "tests/test_compact.py",
+    "tests/test_run_input.py",
 )
 
 nox.options.default_venv_backend = "virtualenv"
