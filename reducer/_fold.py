@@ -29,7 +29,7 @@ from reducer._routes import DELTAS, ROUTES, SHORTS, Route, route
 from reducer._rules import RULES
 from reducer._run import current, with_session
 from reducer._state import CALL, State
-from reducer._table import ALL, CASES, NOTHING, UNKNOWN
+from reducer._table import ALL, CASES, NOTHING
 from reducer._text import SPAN, pack
 from reducer._wire import admit, decode, malformed
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
@@ -113,7 +113,7 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
         # the wire say what is wrong with this one.
         if not isinstance(event, (BaseModel, Event)):
             raise
-        return _general(state, _wire_form(event), Route(UNKNOWN, ready=False))
+        return _general(state, _wire_form(event), Route(None, ready=False))
 
 
 def _wire_form(event: BaseModel | Event) -> object:
@@ -129,8 +129,8 @@ def _general(state: State, event: Any, way: Route) -> State:
     case = way.case
     if not way.ready:
         event = admitted(event)
-        case = UNKNOWN if isinstance(event, UnknownEvent) else CASES[event.type]
-    if case is UNKNOWN:
+        case = None if isinstance(event, UnknownEvent) else CASES[event.type]
+    if case is None:
         state = _noted(state, event)
     else:
         state = _bounded(_noted(state, event), event)

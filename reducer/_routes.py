@@ -13,13 +13,16 @@ from pydantic import BaseModel
 from reducer._event import Event
 from reducer._short import SHORT, Short
 from reducer._state import CALL
-from reducer._table import CASES, CONTENT, UNKNOWN, Case
+from reducer._table import CASES, CONTENT, Case
 
 
 class Route(NamedTuple):
-    """How events of a class go; `ready` says that they need no decoding, `kind` the type that the class says."""
+    """How events of a class go; `ready` says that they need no decoding, `kind` the type that the class says.
 
-    case: Case
+    Without a case it is for decoding to say the type, or a type that nobody knows.
+    """
+
+    case: Case | None
     ready: bool
     kind: str = ""
 
@@ -39,15 +42,15 @@ def route(event: object) -> Route:
     if issubclass(cls, Event):
         kind = getattr(cls, "type", None)
         if not isinstance(kind, str):
-            return Route(UNKNOWN, ready=True)
+            return Route(None, ready=True)
         return _kept(cls, kind, sdk=False)
     if isinstance(event, BaseModel) and cls.__module__.startswith("ag_ui."):
         fields = type(event).model_fields
         kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
         if kind in SHORT and all(name in fields for name in ("metadata", "subagent_run_id", *SHORT[kind][1])):
             return _kept(cls, kind, sdk=True)
-        return ROUTES.setdefault(cls, Route(UNKNOWN, ready=False))
-    return Route(UNKNOWN, ready=False)
+        return ROUTES.setdefault(cls, Route(None, ready=False))
+    return Route(None, ready=False)
 
 
 def _kept(cls: type, kind: str, *, sdk: bool) -> Route:

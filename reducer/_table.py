@@ -71,7 +71,5 @@ CASES: dict[str, Case] = {
 }
 """What each event type does. A test holds it against the installed SDK's `EventType` and event union."""
 
-UNKNOWN = Case(passthrough.unknown)
-
 CONTENT = {"TEXT_MESSAGE_CONTENT": TEXT, "REASONING_MESSAGE_CONTENT": REASONING, "TOOL_CALL_ARGS": CALL}
 """The types that streams are made of, and what they write to."""

@@ -46,8 +46,6 @@ def place(
     `tag` is what its continuations have to agree with.
     """
     name, now = key[1], state.position
-    if not all(isinstance(text, str) for text in (name, tool)):
-        raise TypeError("a call's id and name are strings")
     state, home, owner = _home(state, event, name, parent)
     lane = state.conversation.lanes.get(owner, state.conversation.base)
     before, target = state.conversation, _target(state, lane, home, parent)

@@ -16,11 +16,9 @@ from reducer._cases._entities import (
     flag,
     flag_shared,
     identified,
-    is_cut,
     merged,
     open_row,
     store,
-    update,
     write,
 )
 from reducer._state import Entry, Key, Message, Owner, State, held
@@ -31,8 +29,6 @@ def create(
 ) -> tuple[State, Entry]:
     """Make the message `key`, not open yet and without rows."""
     kind, identity = key[0], key[1]
-    if not isinstance(identity, str):
-        raise TypeError("a message id is a string")
     message = Message(kind, identity, role, name, owner, owner, len(state.session.runs), started=False, spoken=False)
     state, message = claim(flag_shared(state, event, key), "message", message)
     conversation = state.conversation
@@ -99,6 +95,3 @@ def end(state: State, event: Any, key: Key) -> State:
     if event.metadata is not None:
         entity = entity._replace(metadata=merged(entity.metadata, event.metadata))
     return store(state, key, Entry(entity, entry.first, state.position, entry.rope), is_open=False)
-
-
-__all__ = ["content", "create", "end", "enter", "is_cut", "start", "update"]

@@ -1,4 +1,4 @@
-"""RAW and CUSTOM build nothing, and neither does what nobody knows (spec: events/passthrough)."""
+"""RAW and CUSTOM build nothing (spec: events/passthrough)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,4 @@ def raw(state: State, event: Any) -> State:  # noqa: ARG001
 
 def custom(state: State, event: Any) -> State:  # noqa: ARG001
     """What a CUSTOM event means is the application's business."""
-    return state
-
-
-def unknown(state: State, event: Any) -> State:  # noqa: ARG001
-    """An event that nobody knows changes nothing; decoding has noted it."""
     return state

@@ -94,8 +94,6 @@ def _again(state: State, event: Any, key: Key, entry: Entry, owner: Owner) -> St
 
 def args(state: State, event: Any, name: str, delta: str) -> State:
     """Append `delta` to the call `name`; for one that nothing opened keep a shell that a start may claim."""
-    if not isinstance(delta, str):
-        raise TypeError("a delta is a string")
     key: Key = (CALL, name)
     entry = find(state, key)
     if key not in state.live:

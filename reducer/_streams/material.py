@@ -27,7 +27,6 @@ SPEAKERS: tuple[tuple[str | None, str | None], ...] = (
 )
 """Roles and names of authors."""
 
-TOOLS = ("search", "fetch")
 
 METADATA: tuple[dict[str, Any], ...] = ({"k": 1}, {"k": None, "trace": "x"}, {"usage": {"out": [1, 2]}})
 
