@@ -182,7 +182,7 @@ class Log:
             if lane not in open_now or open_now[lane].explicit:
                 entry = find(self.state, stream.key)
                 name = getattr(entry.entity, "name", None) if entry is not None else None
-                self.add(Reopened(stream.key, lane=lane, stream=stream, name=name))
+                self.add(Reopened(key=stream.key, lane=lane, stream=stream, name=name))
 
     def told(self) -> list[Any]:
         """Return the shorter log."""

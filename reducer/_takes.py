@@ -60,7 +60,7 @@ def _told(log: Log, original: Any, event: Any, key: Key, verb: str, before: Stat
     if opens and key[0] == CALL and event.tool_call_name is not None:
         track.said["toolCallName"] = event.tool_call_name
     if placed or not track.pieces:
-        piece = Piece(key, track=track, original=original, timestamp=event.timestamp)
+        piece = Piece(key=key, track=track, original=original, timestamp=event.timestamp)
         track.pieces.append(piece)
         log.add(piece)
     track.say(event, speaks=verb == CONTENT or (verb == CHUNK and _speaks(event, opens=opens)))
@@ -127,7 +127,7 @@ def answered(log: Log, original: Any, event: Any, before: State, after: State) -
     if key in log.wholes:
         log.wholes[key].merge(event.metadata)["content"] = event.to_dict()["content"]
     else:
-        log.wholes[key] = log.add(Whole(key, original=original, event=event))
+        log.wholes[key] = log.add(Whole(key=key, original=original, event=event))
 
 
 def acted(log: Log, original: Any, event: Any, before: State, after: State) -> None:  # noqa: ARG001
@@ -136,7 +136,7 @@ def acted(log: Log, original: Any, event: Any, before: State, after: State) -> N
     if key in log.wholes:
         log.wholes[key].merge(event.metadata)
     elif find(after, key) is not None:
-        log.wholes[key] = log.add(Whole(key, original=original, event=event))
+        log.wholes[key] = log.add(Whole(key=key, original=original, event=event))
 
 
 def shared(log: Log, original: Any, event: Any, before: State, after: State) -> None:
@@ -160,7 +160,7 @@ def sealed(log: Log, original: Any, event: Any, before: State, after: State) -> 
     key = target(before, event.subtype, event.entity_id) or ("unclaimed", event.subtype, event.entity_id)
     if key in log.values:
         log.values[key].alive = False
-    log.values[key] = log.add(Kept(key, original=original, event=event))
+    log.values[key] = log.add(Kept(key=key, original=original, event=event))
 
 
 TAKES: dict[str, Take] = {

@@ -533,7 +533,8 @@ class TestCost:
         apply(document, [operation])
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 20_000
+        # Without pyrsistent's C extension, to walk through a vector takes a list of what is in it.
+        assert peak < 20_000 + (0 if VECTOR.__module__ == "pvectorc" else 8 * len(items))
 
 
 def written(value: Any) -> int:
