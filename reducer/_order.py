@@ -81,8 +81,12 @@ class Conversed:
         """Return the message that holds a call for the specification's consumer."""
         key: Key = (TEXT, call.entity.home)
         held = self.entries.get(key)
-        # Nobody but an assistant calls: a call whose own id is that of another's message has one beside it.
-        return key if held is None or held.entity.role == "assistant" else (*key, "assistant")
+        if held is None or held.entity.role == "assistant":
+            return key
+        # Nobody but an assistant calls: a call whose own id is that of another's message has one beside it, unless the
+        # call was there first, so that there was a message for the text to go to.
+        rows = self.rows(key)
+        return key if not rows or call.first < rows[0].first else (*key, "assistant")
 
     def head(self, key: Key) -> int:
         """Return the ordinal of the first row of a message that shows."""

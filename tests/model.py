@@ -78,8 +78,8 @@ class Entity:
     """Of an activity or a result."""
     activity_type: str = ""
     call_id: str = ""
-    call: Call | None = None
-    """The call that a result answers; several may have had its id."""
+    opened: int = -1
+    """The position of the event that made a result."""
     error: str | None = None
     merged_as: tuple[str, str | None, str | None] | None = None
     """Role, name and owner in MERGED, where a call in another's row was there before the text of its id."""
@@ -87,8 +87,8 @@ class Entity:
     """A text whose id another text has, which only stated messages of another role and their calls can bring about."""
     met: bool = False
     """Whether a row of it has ever been streamed."""
-    run: Wire | None = None
-    """The run in which it came to be."""
+    said: tuple[int, str | None] | None = None
+    """What this library calls its tag: the number of the run that last said whose it is, and whose it said."""
 
 
 @dataclass(eq=False)
@@ -119,10 +119,16 @@ class Call:
     open: bool = False
     home: Entity | None = None
     row: Row | None = None
+    opened: int = -1
+    """The position of the event that placed it."""
     streamed: bool = True
     """Whether any event of its own has come, rather than only a message that states it."""
     held: str | None = None
     """Streamed arguments of a stated call that so far repeat the stated ones."""
+    answered: bool = False
+    """Whether it has ever had a result."""
+    said: tuple[int, str | None] | None = None
+    """As an entity has it."""
 
 
 @dataclass(eq=False)
@@ -158,12 +164,12 @@ class Model:
         self.interrupts: dict[str, Wire] = {}
         self.usage: list[Wire] = []
         self.steps: set[tuple[str | None, str]] = set()
-        self.spans: set[str] = set()
+        self.spans: dict[str, str | None] = {}
         self.subagents: set[str] = set()
         self.ended_subagents: set[str] = set()
-        self.openers: dict[tuple[str, str], str | None] = {}  # who opened what, as this run has said
-        self.thinking: str | None = None
-        self.thinking_span: str | None = None
+        self.openers: dict[tuple[str, str], str | None] = {}  # whose that is which nothing here tells
+        self.thinking: dict[str, str] = {}  # the ids of what THINKING_* events have opened
+        self.early: set[str] = set()  # the calls that a result has answered and that have yet to come
 
     # ------------------------------------------------------------------------------------------------- the two doors
 
@@ -189,7 +195,7 @@ class Model:
                 "state": self.state,
                 "interrupts": list(self.interrupts.values()),
                 "runs": self.runs,
-                "pending_tool_calls": [call.id for call in self.calls if call.row and not self.answered(call)],
+                "pending_tool_calls": self.pending(),
                 "usage": self.usage,
                 "anomalies": self.anomalies,
             }
@@ -227,25 +233,14 @@ class Model:
         if self.phase == "active":
             self.runs[-1]["status"] = "truncated"
         self.close_everything()
-        self.ended_subagents = set()
-        self.openers = {}
-        self.thinking = self.thinking_span = None
-        self.phase = "active"
-        self.runs.append(
-            {
-                "thread_id": event["threadId"],
-                "run_id": event["runId"],
-                "parent_run_id": event.get("parentRunId"),
-                "status": "running",
-                "result": None,
-                "error": None,
-                "echoed": "input" in event,
-            }
-        )
+        self.begin_run(event)
         echo = event.get("input", {})
-        shown = {shown.id for shown in self.streamed() if shown.id != shown.rows[0].entity.id}
+        shown = self.shown_elsewise()
         for message in map(without_nulls, echo.get("messages", ())):
             self.echo(message, shown)
+            self.openers.setdefault((kind_of(message), message["id"]), message.get("subagentRunId"))
+            for call in message.get("toolCalls") or ():
+                self.openers.setdefault(("call", call["id"]), message.get("subagentRunId"))
         if echo.get("state") is not None:
             self.state = echo["state"]
         for entry in echo.get("resume") or ():  # spec: basic/patterns/interrupt-resume
@@ -254,17 +249,21 @@ class Model:
 
     def run_finished(self, event: Wire) -> None:
         """Closes a run that did not fail; its outcome may raise interrupts (spec: basic/patterns/interrupt-resume)."""
-        self.check_thread(event)
+        if not self.runs:
+            self.begin_run(event)  # the log begins in the middle of a run
+        if self.phase != "active":
+            return
+        run = self.runs[-1]
+        if run["run_id"] != event["runId"]:
+            self.anomaly("run-id-mismatch")
+        if run["thread_id"] != event["threadId"]:
+            self.anomaly("thread-id-mismatch")
         self.add_usage(event.get("usage", ()))
         outcome = event.get("outcome", {"type": "success"})
-        if self.phase == "active":
-            run = self.runs[-1]
-            if run["run_id"] != event["runId"]:
-                self.anomaly("run-id-mismatch")
-            statuses = {"success": "finished", "interrupt": "interrupted", "cancelled": "cancelled"}
-            run.update(status=statuses[outcome["type"]], result=event.get("result"))
-            if outcome["type"] == "success" and not run["echoed"]:
-                self.interrupts.clear()  # nothing in this log says which of them were answered
+        statuses = {"success": "finished", "interrupt": "interrupted", "cancelled": "cancelled"}
+        run.update(status=statuses[outcome["type"]], result=event.get("result"))
+        if outcome["type"] == "success" and not run["echoed"]:
+            self.interrupts.clear()  # nothing in this log says which of them were answered
         if self.anything_open():
             self.anomaly("open-at-run-finish")
         self.close_everything()
@@ -272,16 +271,35 @@ class Model:
         for interrupt in map(without_nulls, outcome.get("interrupts", ())):
             if interrupt["id"] in raised:
                 self.anomaly("duplicate-interrupt-id")
+            elif interrupt["id"] in self.interrupts:
+                del self.interrupts[interrupt["id"]]  # raised again, it is the newest
             raised.add(interrupt["id"])
             self.interrupts[interrupt["id"]] = interrupt
-        if self.phase != "failed":
-            self.phase = "finished"
+        self.phase = "finished"
+
+    def begin_run(self, event: Wire) -> None:
+        """A run is there."""
+        self.phase = "active"
+        self.thread = self.thread or event.get("threadId")
+        self.runs.append(
+            {
+                "thread_id": event.get("threadId", self.thread),
+                "run_id": event.get("runId"),
+                "parent_run_id": event.get("parentRunId"),
+                "status": "running",
+                "result": None,
+                "error": None,
+                "echoed": "input" in event,
+            }
+        )
 
     def run_error(self, event: Wire) -> None:
         """Ends a run that failed, be it before it began or after it had finished; what was delivered stays."""
+        if self.phase == "failed":
+            return
         self.add_usage(event.get("usage", ()))
         if not self.runs:
-            self.runs.append({"thread_id": None, "run_id": None, "parent_run_id": None, "result": None})
+            self.begin_run(event)
         self.runs[-1].update(status="error", error={"message": event["message"], "code": event.get("code")})
         self.close_everything()
         self.phase = "failed"
@@ -296,15 +314,19 @@ class Model:
         """Nothing open crosses the boundary of a run, and no row takes anything any more (spec: events/lifecycle)."""
         for entity in self.entities:
             entity.open = False
+            self.forget(entity)
         for call in self.calls:
             self.close_call(call)
         for row in self.timeline:
             row.takes_text = row.takes_calls = False
         self.calls = [call for call in self.calls if call.row or call.home is None]
         self.dropped = []
-        self.spans = set()
+        self.spans = {}
         self.steps = set()
         self.subagents = set()
+        self.ended_subagents = set()
+        self.openers = {}
+        self.thinking = {}
 
     def add_usage(self, entries: Any) -> None:
         """Sum per provider and model; an absent count is not zero (spec: events/lifecycle, "Token usage")."""
@@ -339,9 +361,11 @@ class Model:
         one = event["subagentRunId"]
         if one in self.subagents:
             self.anomaly("subagent-already-active")
-        elif one in self.ended_subagents:
+            return
+        if one in self.ended_subagents:
             self.anomaly("subagent-reused")
-        elif event.get("parentSubagentRunId") not in {None} | self.subagents | self.ended_subagents:
+            return
+        if event.get("parentSubagentRunId") not in {None} | self.subagents | self.ended_subagents:
             self.anomaly("subagent-parent-unknown")
         self.subagents.add(one)
 
@@ -356,15 +380,26 @@ class Model:
 
     subagent_error = subagent_finished
 
-    def check_owner(self, kind: str, name: str, tag: str | None) -> None:
-        """A tag agrees with what this run's opener has said; another run's need not (spec: events/subagents)."""
-        if tag is not None and self.openers.get((kind, name), tag) != tag:
-            self.anomaly("attribution-mismatch")
+    def whose(self, kind: str, name: str, one: Entity | Call | None) -> tuple[str | None] | None:
+        """Whose something is, as this run has said; `None` where it has not (spec: events/subagents)."""
+        if one is not None and one.said and one.said[0] == len(self.runs) and (kind != "text" or begun(one)):
+            return (one.said[1],)
+        if kind == "reasoning" and name in self.spans:
+            return (self.spans[name],)
+        return (self.openers[kind, name],) if (kind, name) in self.openers else None
 
-    def check_opener(self, kind: str, name: str, owner: str | None, tag: str | None) -> None:
-        """Within a run a reopening agrees with the opener; over runs none need see it (spec: events/text-messages)."""
-        self.check_owner(kind, name, tag)
-        self.openers.setdefault((kind, name), owner if tag is None else tag)
+    def check_owner(self, kind: str, name: str, one: Entity | Call | None, tag: str | None) -> str | None:
+        """A tag agrees with what this run's opener has said; another run's need not. Returns whose it is."""
+        known = self.whose(kind, name, one)
+        if known is None:
+            return tag
+        if tag is not None and tag != known[0]:
+            self.anomaly("attribution-mismatch")
+        return known[0]
+
+    def say(self, one: Entity | Call, owner: str | None) -> None:
+        """This run says whose something is."""
+        one.said = (len(self.runs), owner)
 
     # -------------------------------------------------------------------------------------------- finding and making
 
@@ -385,7 +420,6 @@ class Model:
 
     def create(self, entity: Entity) -> Entity:
         """Let an entity come to be: at the end in MERGED, with the encrypted value that has waited for it."""
-        entity.run = self.runs[-1] if self.runs else None
         self.entities.append(entity)
         if entity not in self.merged:
             self.merged.append(entity)
@@ -397,8 +431,8 @@ class Model:
 
     def add_row(self, entity: Entity, **what: Any) -> Row:
         """Open a row, at the end of the timeline. The first one is when the entity's id is seen."""
-        others = [other for other in self.entities + self.dropped if other is not entity]
-        if not entity.met and any(other.id == entity.id for other in others):
+        others = filter(standing, self.entities + self.dropped)
+        if not entity.met and any(other.id == entity.id and other is not entity for other in others):
             self.anomaly("shared-id")
         entity.met = True
         row = Row(entity, **what)
@@ -423,40 +457,46 @@ class Model:
                 if "group" in what:
                     row.takes_calls = False
 
+    def standing(self, kind: str, name: str) -> Entity | None:
+        """The first message of a kind and id, unless only calls in another's row have brought it about."""
+        entity = self.find(kind, name)
+        return entity if entity is not None and standing(entity) else None
+
     def begin(self, entity: Entity, role: str, label: str | None, tag: str | None) -> None:
         """A text begins under an id that a call has brought about: as its row has it, where it has one."""
         if not entity.rows and entity.calls:
             entity.merged_as = (entity.role, entity.name, entity.owner)
             entity.role, entity.name, entity.owner = role, label, tag
+            self.say(entity, tag)
         self.open_row(entity)
 
     def open_row(self, entity: Entity) -> None:
         """A text or a reasoning message opens: it cuts, and has a row before it has content."""
         self.cut(entity.owner, *(("reasoning", "group") if entity.kind == "text" else ("text",)))
         entity.begun = True
-        self.openers.setdefault((entity.kind, entity.id), entity.owner)
         self.add_row(entity, takes_text=True)
 
     # ----------------------------- text and reasoning (spec: basic/patterns/streaming, events/text-messages, reasoning)
 
     def start(self, kind: str, name: str, event: Wire) -> None:
-        """Open a message, or open one again."""
+        """Open a message, or open one again: what was established stands (spec: events/text-messages)."""
         tag = event.get("subagentRunId")
         role = event.get("role", "assistant") if kind == "text" else "reasoning"
         entity = self.find(kind, name)
+        owner = self.check_owner(kind, name, entity, tag)
         if entity is not None and entity.open:
             self.anomaly(f"{kind}-already-open")
-            self.check_owner(kind, name, tag)
-        elif entity is None:
-            self.check_owner(kind, name, tag)
+        if entity is None:
             entity = self.create(Entity(kind, name, role, event.get("name"), tag, has_content=True))
             self.open_row(entity)
-        else:
-            # A closed message may be reopened; what was established stands (spec: events/text-messages).
-            self.check_opener(kind, name, entity.owner, tag)
-            if not entity.begun:
-                self.begin(entity, role, event.get("name"), tag)
+        elif entity.begun and not entity.rows:
+            self.restore(entity)
+            self.open_row(entity)
+        elif not entity.begun:
+            entity.has_content = entity.has_content or not entity.rows
+            self.begin(entity, role, event.get("name"), tag)
         entity.open = True
+        self.say(entity, owner)
         merge_metadata(entity, event)
 
     def extend(self, kind: str, name: str, event: Wire) -> None:
@@ -465,11 +505,13 @@ class Model:
         entity = self.find(kind, name)
         if entity is None or not entity.open:
             self.anomaly(f"{kind}-not-open")
+        if self.standing(kind, name):
+            self.check_owner(kind, name, entity, tag)
         if entity is None:
             entity = self.create(Entity(kind, name, "assistant" if kind == "text" else "reasoning", None, tag))
-        elif entity.begun:
-            self.check_owner(kind, name, tag)
-        self.restore(entity)
+            self.say(entity, tag)
+        if delta:
+            self.restore(entity)
         if not entity.begun:
             self.begin(entity, "assistant", None, tag)
         entity.open = entity.has_content = True
@@ -482,16 +524,25 @@ class Model:
 
     def end(self, kind: str, name: str, event: Wire) -> None:
         """Close a message; late metadata is not lost."""
-        entity = self.find(kind, name)
+        entity = self.standing(kind, name)
         if entity is None or not entity.open:
             self.anomaly(f"{kind}-not-open")
-        else:
-            self.check_owner(kind, name, event.get("subagentRunId"))
-        if entity is not None:
+        if entity is not None and (entity.open or "metadata" in event):
+            self.check_owner(kind, name, entity, event.get("subagentRunId"))
             entity.open = False
             merge_metadata(entity, event)
+        if entity is not None:
+            self.forget(entity)
+
+    def forget(self, entity: Entity) -> None:
+        """A message that a snapshot has dropped and that has said nothing since ends: it is none."""
         if entity in self.dropped:
             self.dropped.remove(entity)
+        elif entity.merged_as is not None and not entity.rows:
+            # A call has its message still.
+            entity.role, entity.name, entity.owner = entity.merged_as
+            entity.merged_as = entity.said = entity.metadata = entity.value = entity.value_type = None
+            entity.begun = entity.has_content = False
 
     def text_message_start(self, event: Wire) -> None:
         """Opens a text message; an absent role means assistant."""
@@ -507,6 +558,8 @@ class Model:
 
     def reasoning_message_start(self, event: Wire) -> None:
         """Opens a reasoning message."""
+        if "role" not in event:
+            self.anomaly("role-missing")
         self.start("reasoning", event["messageId"], event)
 
     def reasoning_message_content(self, event: Wire) -> None:
@@ -524,8 +577,7 @@ class Model:
         name, tag = event["messageId"], event.get("subagentRunId")
         if name in self.spans:
             self.anomaly("span-already-open")
-        self.check_opener("reasoning", name, None, tag)
-        self.spans.add(name)
+        self.spans[name] = self.check_owner("reasoning", name, self.find("reasoning", name), tag)
 
     def reasoning_end(self, event: Wire) -> None:
         """Closes a span."""
@@ -533,8 +585,8 @@ class Model:
         if name not in self.spans:
             self.anomaly("span-not-open")
         else:
-            self.check_owner("reasoning", name, event.get("subagentRunId"))
-            self.spans.discard(name)
+            self.check_owner("reasoning", name, self.find("reasoning", name), event.get("subagentRunId"))
+            self.openers["reasoning", name] = self.spans.pop(name)
 
     def reasoning_encrypted_value(self, event: Wire) -> None:
         """The value goes to what it names, early or late; its type goes with it (spec: events/reasoning)."""
@@ -543,69 +595,86 @@ class Model:
         if event["subtype"] == "tool-call":
             call = self.find_call(name)
             if call is not None:
-                self.check_owner("call", call.id, tag)
+                self.check_owner("call", name, call, tag)
                 call.value, call.value_type = value
                 return
         else:
             for kind in ("reasoning", "text", "result"):
-                entity = self.find(kind, name)
+                entity = self.standing(kind, name)
                 if entity is not None:
-                    self.check_owner(kind, name, tag)
+                    self.check_owner(kind, name, entity, tag)
                     entity.value, entity.value_type = value
                     return
+            home = self.find("text", name)
+            if home is not None:
+                # Only MERGED has shown it: the message of a call that streamed in another's row.
+                self.add_row(home, takes_text=True)
+                home.value, home.value_type = value
+                return
         self.anomaly("value-unclaimed")
         self.kept[event["subtype"], name] = value
 
     # ------------------------------------------------------------------------ tool calls (spec: events/tool-calls)
 
-    def answered(self, call: Call) -> bool:
-        """Whether the conversation holds a result of the call."""
-        return any(entity.call is call for entity in self.entities)
+    def pending(self) -> list[str]:
+        """The ids of the calls that wait for a result, in the order in which they opened."""
+        calls = sorted((call for row in self.timeline for call in row.calls), key=lambda call: call.opened)
+        return list(dict.fromkeys(call.id for call in calls if not call.answered))
 
     def start_call(self, name: str, tool: str, parent: str | None, event: Wire) -> None:
         """Open a call, or open one again."""
         tag = event.get("subagentRunId")
-        call = self.call_meant(name, parent)
-        if call is None:
-            self.check_owner("call", name, tag)
-            call = self.make_call(name)
-        if call.open:
+        call = self.find_call(name)
+        if call is not None and call.open:
             # By a start, or by arguments that came before any.
             self.anomaly("call-already-open")
-            self.check_owner("call", name, tag)
-        if parent is not None:
-            self.check_owner("text", parent, tag)
+        owner = self.caller(call, name, parent, tag)
+        call = self.call_meant(call, parent)
+        if call is None:
+            call = self.make_call(name)
         if call.row is None:
             call.name, call.parent = tool, parent
             self.place(call, tag)
         else:
-            self.check_inherited(call, parent, tag)
             if not call.open:
                 # A reopening start replaces the name (spec: events/tool-calls leaves it open; the reference client).
-                self.check_opener("call", name, call.row.entity.owner, tag)
-                call.name = tool
-                call.held = call.held if call.streamed else ""
+                call.name = tool or call.name
+            call.held = call.held if call.streamed else ""
         call.open = call.streamed = True
+        self.say(call, owner)
         merge_metadata(call, event)
 
-    def call_meant(self, name: str, parent: str | None) -> Call | None:
+    def caller(self, call: Call | None, name: str, parent: str | None, tag: str | None) -> str | None:
+        """Whose a call is in this run: its parent's, with which it has to agree (spec: events/subagents)."""
+        known = self.whose("call", name, call)
+        owner = self.check_owner("call", name, call, tag)
+        holder = None if parent is None else self.whose("text", parent, self.find("text", parent))
+        if holder is None:
+            return owner
+        if tag is None and known is None:
+            return holder[0]
+        if holder[0] != (owner if tag is None else tag):
+            self.anomaly("attribution-mismatch")
+        return owner
+
+    def call_meant(self, call: Call | None, parent: str | None) -> Call | None:
         """The call that a start is for; `None` where it is a new one.
 
         A local model counts its calls anew in every reply: the id of an answered call under another parent is another
         call. But a call that its message holds already is that call.
         """
-        call = self.find_call(name)
-        if call is None or call.row is None or parent is None or not self.answered(call):
+        if call is None or call.row is None or parent is None or not call.answered:
             return call
-        home = parent if self.may_hold_calls(parent) else name
-        there = [one for one in self.calls if one.id == name and one.home and one.home.id == home]
+        home = parent if self.may_hold_calls(parent) else call.id
+        if call.home and call.home.id == home:
+            return call
+        call.open = False
+        there = [one for one in self.calls if one.id == call.id and one.home and one.home.id == home]
         if there:
             self.calls.remove(there[-1])
             self.calls.append(there[-1])
             return there[-1]
         self.anomaly("call-reused")
-        if call.open:
-            self.anomaly("call-already-open")
         self.close_call(call)
         return None
 
@@ -622,36 +691,40 @@ class Model:
         if value is not None and call.value is None:
             call.value, call.value_type = value
 
-    def check_inherited(self, call: Call, parent: str | None, tag: str | None) -> None:
-        """A start that is not attributed has the owner of the message that it names (spec: events/subagents)."""
-        holder = None if parent is None else self.find("text", parent)
-        if tag is None and holder is not None and call.row is not None and holder.owner != call.row.entity.owner:
-            self.anomaly("attribution-mismatch")
-
     def may_hold_calls(self, parent: str) -> bool:
         """Whether an id is an assistant message's, or nobody's yet."""
-        text = self.find("text", parent)
-        return text.role == "assistant" if text else not any(entity.id == parent for entity in self.entities)
+        text = self.standing("text", parent)
+        return text.role == "assistant" if text else not any(self.standing(e.kind, parent) for e in self.known(parent))
+
+    def known(self, name: str) -> list[Entity]:
+        """Everything that has an id."""
+        return [entity for entity in self.entities + self.dropped if entity.id == name]
 
     def home_of(self, call: Call, tag: str | None) -> Entity:
         """The message that holds a call: its parent, else one of its own id."""
         if call.parent is not None and self.may_hold_calls(call.parent):
             home = self.find("text", call.parent)
             return home or self.create(Entity("text", call.parent, "assistant", None, tag))
-        home = self.find("text", call.id, "assistant")
+        home = self.find("text", call.id, "assistant") or next(
+            (e for e in self.dropped if (e.kind, e.id) == ("text", call.id)), None
+        )
         twin = home is None and self.find("text", call.id) is not None
         return home or self.create(Entity("text", call.id, "assistant", None, tag, twin=twin))
 
-    def place(self, call: Call, tag: str | None, *, again: bool = False) -> None:
-        """Give a call its home and its row; `again` where a snapshot had dropped it, which is no opening.
+    def place(self, call: Call, tag: str | None) -> None:
+        """Give a call its home and its row.
 
         Without a parent it joins the latest current group of its lane, else it goes to its home's current row.
         """
-        if call.parent is not None and not self.may_hold_calls(call.parent) and not again:
+        if call.parent is not None and not self.may_hold_calls(call.parent):
             self.anomaly("parent-not-assistant")
-        home = self.home_of(call, tag)
-        self.restore(home)
         groups = [row for row in self.groups if row.takes_calls and row.entity.owner == tag and call.parent is None]
+        home = self.home_of(call, tag)
+        if groups and home in self.dropped:
+            home.merged_as = ("assistant", None, tag)
+        elif home.role != "assistant":
+            home.role, home.name = "assistant", None  # it was another's, which a snapshot has dropped
+        self.restore(home)
         texts = [row for row in home.rows if row.takes_text]
         own = [row for row in home.rows if row.takes_calls]
         row = next(reversed(groups or texts or own), None)
@@ -660,17 +733,22 @@ class Model:
             # The text row is the lane's group from here on; text that goes on goes behind it.
             row.takes_text, row.takes_calls = False, True
             self.groups.append(row)
-        if not again:
-            self.cut(lane, "text", "reasoning")
+        self.cut(lane, "text", "reasoning")
         if row is None:
+            if home.calls and not home.rows:
+                home.merged_as = (home.role, home.name, home.owner)
+                home.owner = lane = tag
+                self.say(home, tag)
             row = self.add_row(home, takes_calls=True)
+        elif home.value is not None and not home.rows:
+            self.add_row(home, takes_text=True)  # the value that has waited for it shows
+        if home.said is None:
+            self.say(home, lane)
         row.calls.append(call)
         home.calls.append(call)
-        call.row, call.home = row, home
-        self.openers.setdefault(("call", call.id), lane if tag is None and call.parent is not None else tag)
-        for entity in self.entities:
-            if entity.kind == "result" and entity.call_id == call.id and entity.call is None:
-                entity.call = call
+        call.row, call.home, call.opened = row, home, self.position
+        call.answered = call.id in self.early
+        self.early.discard(call.id)
 
     def extend_call(self, name: str, event: Wire) -> None:
         """Append arguments, valid JSON or not; those of a call that nothing opened wait in a shell for its start."""
@@ -680,13 +758,9 @@ class Model:
             self.anomaly("call-not-open")
         if call is None:
             call = self.make_call(name)
-            self.openers.setdefault(("call", name), tag)
-        elif call.row is None and call.home is not None:
-            self.place(call, call.home.owner, again=True)
-        self.check_owner("call", name, tag)
-        if not call.streamed:
-            call.held = ""
-        call.open = call.streamed = True
+            self.say(call, tag)
+        self.check_owner("call", name, call, tag)
+        call.open = True
         if call.held is None:
             call.arguments = joined(call.arguments, delta)
         else:
@@ -701,13 +775,10 @@ class Model:
         call = self.find_call(name)
         if call is None or not call.open:
             self.anomaly("call-not-open")
-        else:
-            self.check_owner("call", name, event.get("subagentRunId"))
-        if call is not None:
+        if call is not None and (call.open or "metadata" in event):
+            self.check_owner("call", name, call, event.get("subagentRunId"))
             merge_metadata(call, event)
             self.close_call(call)
-            if call.row is None and call.home is not None:
-                self.calls.remove(call)
 
     def close_call(self, call: Call) -> None:
         """Nothing more comes: what has been held back is part of another text, unless it was all of the stated one."""
@@ -734,20 +805,28 @@ class Model:
         call = self.find_call(call_id)
         result = self.find_result(name, call_id)
         if result is None:
-            result = self.create(Entity("result", name, "tool", None, tag, call_id=call_id))
+            result = self.create(Entity("result", name, "tool", None, tag, call_id=call_id, opened=self.position))
             self.cut(tag, "text", "reasoning", "group")
             self.add_row(result)
-            self.put_behind_call(result, call)
+            self.put_behind_call(result)
+            if call is None or call.row is None:
+                self.early.add(call_id)
+            else:
+                call.answered = True
         result.content = event["content"]
-        result.call = call or result.call
+        self.say(result, tag)
         merge_metadata(result, event)
         self.retire_interrupts_of(call_id)
 
-    def put_behind_call(self, result: Entity, call: Call | None) -> None:
+    def put_behind_call(self, result: Entity) -> None:
         """MERGED: a result goes behind the message that holds its call, and the tool messages there."""
-        if call is not None and call.row is not None and call.home is not None:
+        calls = [call for row in self.timeline for call in row.calls if call.id == result.call_id]
+        if calls:
+            # Of those that one event stated the last in the timeline.
+            home = max(reversed(calls), key=lambda call: call.opened).home
+            assert home is not None
             self.merged.remove(result)
-            place = self.merged.index(call.home) + 1
+            place = self.merged.index(home) + 1
             while place < len(self.merged) and self.merged[place].kind == "result":
                 place += 1
             self.merged.insert(place, result)
@@ -784,11 +863,11 @@ class Model:
             for key, value in stream["established"].items():
                 if key in event and event[key] != value:
                     self.anomaly("chunk-conflict")
-            if event.get("subagentRunId", lane) != lane:
-                self.anomaly("attribution-mismatch")
-                del event["subagentRunId"]
+            if not speaks:
+                one = self.find_call(stream["id"]) if kind == "call" else self.find(kind, stream["id"])
+                self.check_owner(kind, stream["id"], one, event.get("subagentRunId"))
         else:
-            speaks = "delta" in event or "rawEvent" in event
+            speaks = "delta" in event
             self.end_chunks(lane)
             if name is None:
                 self.anomaly("chunk-without-id")
@@ -835,30 +914,29 @@ class Model:
 
     def thinking_start(self, event: Wire) -> None:
         """Is REASONING_START, under an id of this library's making."""
-        if self.thinking_span not in self.spans:
-            self.thinking_span = f"thinking-{self.position}"
-        self.reasoning_start({**event, "messageId": self.thinking_span})
+        self.reasoning_start({**event, "messageId": self.thinking_id("span")})
 
     def thinking_end(self, event: Wire) -> None:
         """Is REASONING_END."""
-        self.reasoning_end({**event, "messageId": self.thinking_span or f"thinking-{self.position}"})
+        self.reasoning_end({**event, "messageId": self.thinking_id("span")})
+        del self.thinking["span"]
 
     def thinking_text_message_start(self, event: Wire) -> None:
         """Is REASONING_MESSAGE_START; repeated while its message is open it is a repeated start."""
-        current = self.find("reasoning", self.thinking or "")
-        if current is None or not current.open:
-            self.thinking = f"thinking-{self.position}"
-        self.reasoning_message_start({**event, "messageId": self.thinking})
+        self.reasoning_message_start({**event, "messageId": self.thinking_id("message"), "role": "reasoning"})
 
     def thinking_text_message_content(self, event: Wire) -> None:
         """Is REASONING_MESSAGE_CONTENT."""
-        self.thinking = self.thinking or f"thinking-{self.position}"
-        self.reasoning_message_content({**event, "messageId": self.thinking})
+        self.reasoning_message_content({**event, "messageId": self.thinking_id("message")})
 
     def thinking_text_message_end(self, event: Wire) -> None:
         """Is REASONING_MESSAGE_END."""
-        self.reasoning_message_end({**event, "messageId": self.thinking or f"thinking-{self.position}"})
-        self.thinking = None
+        self.reasoning_message_end({**event, "messageId": self.thinking_id("message")})
+        del self.thinking["message"]
+
+    def thinking_id(self, what: str) -> str:
+        """The id of the span or message that is open; one made of the position where none is."""
+        return self.thinking.setdefault(what, f"thinking-{self.position}")
 
     # ------------------------------------------------ state and activities (spec: events/state, events/activity)
 
@@ -886,7 +964,10 @@ class Model:
         if replaces:
             # It mints the activity anew, its owner included; metadata goes on gathering (spec: events/activity).
             activity.activity_type, activity.content, activity.owner = event["activityType"], event["content"], tag
-            self.openers["activity", name] = tag
+            self.say(activity, tag)
+        else:
+            known = self.whose("activity", name, activity)
+            self.say(activity, known[0] if known else tag)
         merge_metadata(activity, event)
 
     def activity_delta(self, event: Wire) -> None:
@@ -895,7 +976,7 @@ class Model:
         if activity is None:
             self.anomaly("activity-unknown")
             return
-        self.check_owner("activity", activity.id, event.get("subagentRunId"))
+        self.check_owner("activity", activity.id, activity, event.get("subagentRunId"))
         merge_metadata(activity, event)
         try:
             activity.content = patched(activity.content, event["patch"])
@@ -918,20 +999,21 @@ class Model:
         stated = [entity for entity, _ in pairs]
         roles = {message["role"] for _, message in pairs}
         kept = [e for e in self.entities if e not in stated and self.is_clients_own(e, roles, event.get("metadata"))]
+        owners = self.owners_of(self.entities, self.calls)
         stand_ins = self.stand_ins(stated)
         self.reconcile_timeline(stated, kept, stand_ins)
 
         # What is absent goes; what was open then stays open, with nothing to show.
         gone = [entity for entity in self.entities if entity.open and entity not in kept + stated]
-        self.dropped += [Entity(e.kind, e.id, e.role, e.name, e.owner, open=True, begun=True, met=True) for e in gone]
+        self.dropped = [left_open(entity) for entity in self.dropped + gone]
         new = [entity for entity in stated if entity not in self.entities]
+        owner_of = {row: row.entity.owner for row in self.groups}
         self.entities = [entity for entity in self.entities if entity in kept + stated]
         self.merged = [stand_ins.get(entity, entity) for entity in self.merged]
         self.merged = [entity for entity in self.merged if entity in kept + stated]
 
         for entity, message in pairs:
             self.state_message(entity, message)
-            self.openers[entity.kind, entity.id] = entity.owner
             if entity not in new:
                 continue
             before = self.find(entity.kind, entity.id)
@@ -939,10 +1021,14 @@ class Model:
                 self.dropped.remove(before)
                 entity.open = True
             self.create(entity)
-            if entity.kind == "result":
-                self.retire_interrupts_of(entity.call_id)
         self.settle_calls(self.calls, [call for entity in stated for call in entity.calls])
-        self.bind_results(stated)
+        self.groups = [row for row in self.groups if row.takes_calls and row.entity.owner == owner_of[row]]
+        self.early = set()
+        self.bind_results(self.timeline)
+        for (kind, name), owner in owners.items():
+            left = self.find_call(name) if kind == "call" else self.find(kind, name)
+            if left is None or left in self.dropped:
+                self.openers[kind, name] = owner
 
     def stated_pairs(self, messages: list[Wire]) -> list[tuple[Entity, Wire]]:
         """Each message with what it restates, or with a new entity; of two copies of a role the later one."""
@@ -965,25 +1051,28 @@ class Model:
         continuation shows takes the place of that.
         """
         new = [entity for entity in stated if entity not in self.entities]
-        places = {shown.id: shown.rows[0] for shown in self.streamed() if shown.id != shown.rows[0].entity.id}
-        places |= {entity.id: former.rows[0] for former, entity in stand_ins.items() if former.rows}
+        shown = self.shown_elsewise()
+        places = [(entity, former.rows[0]) for former, entity in stand_ins.items() if former.rows]
+        places += [(e, shown[e.kind, e.id, e.call_id]) for e in new if (e.kind, e.id, e.call_id) in shown]
+        # Streamed without a parent in another call's group, and now stated as a message of its own.
+        places += [(call.home, row) for row in self.timeline for call in row.calls if call.home in stated]
+        for entity in stated:
+            entity.rows = entity.rows or [Row(entity)]
         timeline: list[Row] = []
         for row in self.timeline:
-            timeline += [entity.rows[0] for entity in new if places.get(entity.id) is row]
-            if row.entity in kept or (row.entity in stated and row is row.entity.rows[0]):
+            if row.entity in kept:
                 timeline.append(row)
-            for call in row.calls:
-                # Streamed without a parent in another call's group, and now stated as a message of its own.
-                if call.home in stated and not call.home.rows:
-                    call.home.rows = [Row(call.home)]
-                    timeline += call.home.rows
+            here = [row.entity] if row.entity in stated and row is row.entity.rows[0] else []
+            here += [entity for entity, place in places if place is row]
+            timeline += [one.rows[0] for one in dict.fromkeys(here) if one.rows[0] not in timeline]
+        latest = {row.entity.owner: row.entity for row in self.groups if row.takes_calls}
         for entity in stated:
-            entity.rows = entity.rows[:1] or [Row(entity)]
-            if not entity.open:
-                entity.rows[0].takes_text = entity.rows[0].takes_calls = False
+            current = entity.open and any(row.takes_text for row in entity.rows)
+            del entity.rows[1:]
+            entity.rows[0].takes_text, entity.rows[0].takes_calls = current, False
             if entity.rows[0] not in timeline:
                 timeline += entity.rows
-        self.timeline, self.groups = timeline, [row for row in self.groups if row in timeline]
+        self.timeline, self.groups = timeline, [entity.rows[0] for entity in latest.values() if entity in stated]
 
     def held_copies(self, messages: list[Wire]) -> list[Entity | None]:
         """What each stated message restates: its kind and id. The second text of an id is told apart by its role."""
@@ -1002,16 +1091,19 @@ class Model:
     def stand_ins(self, stated: list[Entity]) -> dict[Entity, Entity]:
         """An answer that a truncated run left may come back whole under another id, behind the same message."""
         found: dict[Entity, Entity] = {}
-        before = -1
+        following = stated[:1]
         for entity in self.merged:
-            if entity in stated:
-                before = stated.index(entity)
-            elif entity.role == "assistant" and entity.run and entity.run["status"] == "truncated":
-                following = stated[before + 1 : before + 2]
-                if following and following[0] not in self.entities and following[0].role == "assistant":
-                    found[entity] = following[0]
-                    before += 1
+            one = entity
+            new = [stated for stated in following if stated not in self.entities and stated.role == entity.role]
+            if new and entity not in stated and self.broke_off(entity):
+                one = found[entity] = new[0]
+            following = stated[stated.index(one) + 1 :][:1] if one in stated else []
         return found
+
+    def broke_off(self, entity: Entity) -> bool:
+        """Whether a run that was cut off has left a text or a reasoning message."""
+        run = entity.said[0] if entity.said and entity.kind in {"text", "reasoning"} and standing(entity) else 0
+        return run > 0 and bool(self.runs[run - 1]["status"] == "truncated")
 
     def is_clients_own(self, entity: Entity, roles: set[str], metadata: Wire | None) -> bool:
         """Activities and reasoning that no producer tracks survive a snapshot without any (spec: events/state)."""
@@ -1022,21 +1114,23 @@ class Model:
             return types != "all" and entity.activity_type not in types
         return entity.kind == "reasoning" and "reasoning" not in roles
 
-    def echo(self, message: Wire, shown: set[str]) -> None:
+    def shown_elsewise(self) -> dict[tuple[str, str, str], Row]:
+        """What STREAMED shows under ids that are made of others: by kind, that id, and the call of a result."""
+        rows = {shown.id: shown.rows[0] for shown in self.streamed()}
+        return {(r.entity.kind, name, r.entity.call_id): r for name, r in rows.items() if name != r.entity.id}
+
+    def echo(self, message: Wire, shown: dict[tuple[str, str, str], Row]) -> None:
         """A message of the echoed input is news unless it is known, or is the continuation that shows under its id."""
         kind, name = kind_of(message), message["id"]
         known = self.find_result(name, message["toolCallId"]) if kind == "result" else self.find(kind, name)
-        if known or name in shown:
+        if known or (kind, name, message.get("toolCallId", "")) in shown:
             return
         entity = stub_of(message)
         self.timeline.append(entity.rows[0])
         self.state_message(entity, message)
         self.create(entity)
-        self.openers.setdefault((kind, name), entity.owner)
         self.settle_calls(self.calls, entity.calls, keep=True)
-        self.bind_results([entity])
-        if kind == "result":
-            self.retire_interrupts_of(entity.call_id)
+        self.bind_results(entity.rows)
 
     def state_message(self, entity: Entity, message: Wire) -> None:
         """Replace all of an entity by a message, its encrypted value included (spec: events/reasoning)."""
@@ -1047,6 +1141,8 @@ class Model:
         entity.value, entity.value_type = message.get("encryptedValue"), message.get("encryptedValueType")
         entity.begun, entity.has_content = True, "content" in message
         row.stated, row.text, row.parts, row.calls = True, "", None, []
+        entity.opened = self.position
+        self.say(entity, entity.owner)
         if entity.kind in {"activity", "result"}:
             entity.content, entity.activity_type = message["content"], message.get("activityType", "")
             entity.call_id = message.get("toolCallId", "")
@@ -1060,52 +1156,68 @@ class Model:
             function = stated["function"]
             call = Call(stated["id"], function["name"], entity.id, function["arguments"], stated.get("metadata"))
             call.value, call.value_type = stated.get("encryptedValue"), stated.get("encryptedValueType")
-            call.home, call.row, call.streamed = entity, row, False
+            call.home, call.row, call.streamed, call.opened = entity, row, False, self.position
             row.calls.append(call)
-            self.openers["call", call.id] = entity.owner
+            self.say(call, entity.owner)
         entity.calls = list(row.calls)
-        if row.calls and row.takes_text:
-            row.takes_text, row.takes_calls = False, True  # for those that name it: it is not the lane's group by this
+        if row.calls:
+            row.takes_text, row.takes_calls = False, entity.open  # for those that name it
 
     def settle_calls(self, old: list[Call], stated: list[Call], *, keep: bool = False) -> None:
-        """Let each stated call take the place of the one that it restates; drop the others unless told to `keep`."""
-        successors = successors_of([one for one in old if not keep or one.row is None], stated)
-        self.calls = []
-        for former in old:
-            if former in successors:
-                call = successors[former]
-                call.open, call.streamed = former.open, former.streamed
-                if former.held is not None and call.arguments.startswith(former.held):
-                    call.held = former.held
-                self.calls.append(call)
-            elif keep or former.home is None:
-                self.calls.append(former)
-            elif former.open:
-                # It stays open, with nothing to show.
-                call = Call(former.id, former.name, former.parent, open=True, home=former.home)
-                self.calls.append(call)
+        """The last stated call of an id goes on as that; `keep` what no message states, as an input does."""
+        last = {call.id: call for call in stated}
         for call in stated:
-            if call not in successors.values():
-                self.claim_call_value(call)
-                known = [index for index, former in enumerate(self.calls) if keep and former.id == call.id]
-                self.calls.insert(known[0] if known else len(self.calls), call)
+            former = [one for one in old if one.id == call.id and not keep]
+            former = [one for one in former if one.home and one.home.id == call.parent] or former
+            if former:
+                call.answered, call.streamed = former[-1].answered, former[-1].streamed
+            self.claim_call_value(call)
+        self.calls = []
+        for one in old:
+            if keep and one.row is not None:
+                self.calls.append(one)
+            elif one.id in last:
+                last[one.id].open = last[one.id].open or one.open
+            elif one.row is None:
+                self.calls.append(one)
+            elif one.open:
+                # It stays open, with nothing to show.
+                self.calls.append(Call(one.id, one.name, open=True, said=one.said))
+        self.calls += stated
 
-    def bind_results(self, stated: list[Entity]) -> None:
-        """A stated result answers the last call of its id that is stated before it, else the newest one there is."""
+    def bind_results(self, rows: list[Row]) -> None:
+        """A result answers the last call of its id that stands before it, else the next one to come.
+
+        It also retires the interrupts that concern the call (spec: basic/patterns/interrupt-resume).
+        """
         latest: dict[str, Call] = {}
-        for entity in stated:
-            if entity.kind == "result":
-                entity.call = latest.get(entity.call_id) or self.find_call(entity.call_id)
-            elif entity.kind == "text":
-                latest.update({call.id: call for call in entity.calls})
+        for row in rows:
+            if row.entity.kind == "result":
+                name = row.entity.call_id
+                call = latest.get(name) or self.find_call(name)
+                if call is not None and call.row is not None:
+                    call.answered = True
+                if name not in latest and (call is None or call.row is None or call.row in rows):
+                    self.early.add(name)
+                self.retire_interrupts_of(name)
+            for call in row.calls:
+                call.answered = call.answered or call.id in self.early
+                self.early.discard(call.id)
+                latest[call.id] = call
+
+    def owners_of(self, entities: list[Entity], calls: list[Call]) -> dict[tuple[str, str], str | None]:
+        """Whose messages and calls are, as this run has said."""
+        found = {("call", call.id): call.said for call in calls}
+        found |= {(e.kind, e.id): e.said for e in entities if e.kind != "result" and e.begun}
+        return {key: said[1] for key, said in found.items() if said and said[0] == len(self.runs)}
 
     # ------------------------------------------------------------------------------------------------ ids of messages
 
-    def names(self) -> dict[Entity, str]:
-        """The id that each entity shows under: its own, unless one that came to be earlier has it."""
-        real = {entity.id for entity in self.entities}
+    def names(self, entities: list[Entity]) -> dict[Entity, str]:
+        """The id that each entity shows under: its own, unless one that was seen earlier has it."""
+        real = {entity.id for entity in entities}
         names: dict[Entity, str] = {}
-        for entity in self.entities:
+        for entity in entities:
             name = entity.id
             if any(other.id == entity.id for other in names):
                 label = entity.role if entity.twin else entity.call_id or entity.kind
@@ -1115,25 +1227,44 @@ class Model:
             names[entity] = name
         return names
 
+    def seen(self) -> list[Entity]:
+        """What has a row, in the order of the timeline."""
+        return list(dict.fromkeys(row.entity for row in self.timeline))
+
     # -------------------------------------------------------------------------------------------- the STREAMED layout
 
     def streamed(self) -> list[Message]:
         """The messages in the order in which they streamed, each result behind its call, under their ids."""
         shown = [row for row in self.timeline if self.shows(row)]
         messages: list[Message] = []
-        results: list[Message] = []
         for index, row in enumerate(shown):
             message = next((m for m in reversed(messages) if m.rows[-1].entity is row.entity), None)
             if message is not None and self.continues(message, row, shown[:index]):
                 message.rows.append(row)
-            elif row.entity.kind == "result" and row.entity.call and row.entity.call.row:
-                results.append(Message([row]))
             else:
                 messages.append(Message([row]))
-        for result in results:
-            self.put_behind(messages, result, shown)
+        moved = [(message, self.holder(message, messages)) for message in messages]
+        messages = [message for message, holder in moved if holder is None]
+        for message, holder in moved:
+            if holder is not None:
+                self.put_behind(messages, message, holder, shown)
         self.number(messages)
         return messages
+
+    def holder(self, message: Message, messages: list[Message]) -> Message | None:
+        """The message that a result stands behind: the one with the latest call of its id before it, else the first."""
+        result = message.rows[0].entity
+        if result.kind != "result":
+            return None
+        calls = [
+            (c.opened, index)
+            for index, m in enumerate(messages)
+            for r in m.rows
+            for c in r.calls
+            if c.id == result.call_id
+        ]
+        before = [one for one in calls if one < (result.opened, messages.index(message))]
+        return messages[(max(before) if before else min(calls))[1]] if calls else None
 
     def shows(self, row: Row) -> bool:
         """A shell shows when something has claimed it; metadata alone does not."""
@@ -1154,12 +1285,16 @@ class Model:
             return False
         lane = row.entity.owner
         between = [other for other in before[before.index(message.rows[-1]) + 1 :] if other.entity.owner == lane]
-        return all(row.entity.kind == "text" and moves_within(lane, other) for other in between)
+        return all(row.entity.kind == "text" and self.moves_within(lane, other) for other in between)
 
-    def put_behind(self, messages: list[Message], result: Message, shown: list[Row]) -> None:
+    def moves_within(self, lane: str | None, row: Row) -> bool:
+        """Whether a row is a result whose call is in the lane, too."""
+        call = self.find_call(row.entity.call_id) if row.entity.kind == "result" else None
+        return call is not None and call.row is not None and call.row.entity.owner == lane
+
+    def put_behind(self, messages: list[Message], result: Message, holder: Message, shown: list[Row]) -> None:
         """Behind its call's message, and what follows it there: other results, reasoning and activities from before."""
-        call = result.rows[0].entity.call
-        place = next(index for index, message in enumerate(messages) if call and call.row in message.rows) + 1
+        place = messages.index(holder) + 1
         for message in messages[place:]:
             earlier = shown.index(message.rows[0]) < shown.index(result.rows[0])
             if message.rows[0].entity.kind == "text" or not earlier:
@@ -1169,8 +1304,8 @@ class Model:
 
     def number(self, messages: list[Message]) -> None:
         """The first message of an entity has its name, a continuation one made of it and its ordinal."""
-        names = self.names()
-        taken = {entity.id for entity in self.entities} | set(names.values())
+        names = self.names(self.seen())
+        taken = {entity.id for entity in names} | set(names.values())
         for entity, name in names.items():
             own = [message for message in messages if message.rows[0].entity is entity]
             own.sort(key=lambda message: entity.rows.index(message.rows[0]))
@@ -1200,10 +1335,10 @@ class Model:
     # ---------------------------------------------------------------------------------------------- the MERGED layout
 
     def merged_messages(self) -> list[Wire]:
-        names = self.names()
+        names = self.names(list(dict.fromkeys(self.seen() + self.merged)))
         wire = []
         for entity in self.merged:
-            text = joined(*(row.text for row in entity.rows)) if entity.has_content or entity.kind != "text" else None
+            text = joined(*(row.text for row in entity.rows)) if entity.has_content else None
             # The reference client forgets the parts of a message that text is streamed into.
             parts = next((row.parts for row in entity.rows if row.parts is not None), None)
             made = self.message(entity, names[entity], text, None if text else parts, entity.calls)
@@ -1251,18 +1386,6 @@ def kind_of(message: Wire) -> str:
     return {"reasoning": "reasoning", "activity": "activity", "tool": "result"}.get(message["role"], "text")
 
 
-def successors_of(old: list[Call], stated: list[Call]) -> dict[Call, Call]:
-    """Which stated call restates which: the newest of its id in the same message, else the newest there is."""
-    found: dict[Call, Call] = {}
-    for same_home in (True, False):
-        for call in stated:
-            if call not in found.values():
-                former = [one for one in old if one.id == call.id and one not in found]
-                former = [one for one in former if not same_home or (one.home and one.home.id == call.parent)]
-                found |= dict.fromkeys(former[-1:], call)
-    return found
-
-
 def is_twin(message: Wire, earlier: list[Wire]) -> bool:
     """Whether a stated message is the second text of its id."""
     return kind_of(message) == "text" and any(kind_of(one) == "text" and one["id"] == message["id"] for one in earlier)
@@ -1275,10 +1398,19 @@ def stub_of(message: Wire) -> Entity:
     return entity
 
 
-def moves_within(lane: str | None, row: Row) -> bool:
-    """Whether a row is a result whose call is in the lane, too."""
-    call = row.entity.call
-    return call is not None and call.row is not None and call.row.entity.owner == lane
+def standing(one: Entity) -> bool:
+    """Whether a message is more than one that MERGED makes for a call in another's row."""
+    return one.begun or bool(one.rows)
+
+
+def begun(one: Entity | Call) -> bool:
+    """Whether a message has begun, which one that only a call has named has not."""
+    return isinstance(one, Call) or one.begun
+
+
+def left_open(one: Entity) -> Entity:
+    """What is left of an open message that a snapshot drops: it stays open, with nothing to show."""
+    return Entity(one.kind, one.id, one.role, one.name, one.owner, open=True, begun=True, met=True, said=one.said)
 
 
 def has_something(row: Row) -> bool:

@@ -47,9 +47,17 @@ def flag(state: State, event: Any, code: str, detail: str = "") -> State:
 
 
 def find(state: State, key: Key) -> Entry | None:
-    """Return the entity under `key`, open or not."""
+    """Return the entity under `key`, open or not; one that a snapshot dropped and that has ended is none."""
     entry = held(state, key)
-    return state.conversation.index.get(key) if entry is None else entry
+    if entry is None:
+        entry = state.conversation.index.get(key)
+        return None if entry is None or is_gone(entry) else entry
+    return entry
+
+
+def is_gone(entry: Entry) -> bool:
+    """Say whether a snapshot dropped the message while it was open, and it has said nothing since."""
+    return entry.first < 0 and not entry.entity.rows
 
 
 def unused(state: State, kind: str, name: str) -> str:
@@ -181,7 +189,7 @@ def write(state: State, key: Key, entry: Entry, delta: str) -> State:
 
 def holders(state: State, name: str) -> list[Key]:
     """Return the keys of the messages, the first of each kind, under the message id `name`."""
-    return list(state.conversation.ids.get(name) or ())
+    return [key for key in state.conversation.ids.get(name) or () if find(state, key) is not None]
 
 
 def identified(ids: Ids, key: Key) -> Ids:
@@ -223,7 +231,7 @@ def close_all(state: State) -> State:
     """A run boundary: whatever is open closes, all rows and groups are cut, and nothing is in scope."""
     index, now = state.conversation.index, state.position
     for key, entry in opened(state).items():
-        index = index.put(key, entry)
+        index = index.put(key, None if is_gone(entry) else entry)
     base = Lane(now, now)
     conversation = state.conversation._replace(index=index, streams=None, lanes={}, opened=now, base=base)
     return State(now, {}, (), conversation, state.session._replace(scope=Scope()))

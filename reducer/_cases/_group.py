@@ -17,7 +17,9 @@ from reducer._cases._entities import (
     holders,
     indexed,
     is_cut,
+    is_gone,
     merged,
+    open_row,
     store,
     update,
 )
@@ -48,13 +50,21 @@ def place(
     name, now = key[1], state.position
     state, home, owner = _home(state, event, name, parent)
     lane = state.conversation.lanes.get(owner, state.conversation.base)
-    before, target = state.conversation, _target(state, lane, home, parent)
+    target = _target(state, lane, home, parent)
+    message = find(state, target)
+    if message is not None:
+        # A row is in its message's lane, whoever calls in it.
+        owner = message.entity.owner
+        if message.entity.role != "assistant":
+            # It was another's, which a snapshot has dropped.
+            message = message._replace(entity=message.entity._replace(role="assistant", name=None))
+        lane = state.conversation.lanes.get(owner, state.conversation.base)
+    before = state.conversation
     state = state._replace(conversation=cut(state, owner, CALL))
     if shell is None:
         call = Call(name, tool, home, owner, owner, len(state.session.runs))
         state, call = claim(state, "tool-call", call)
         shell = Entry(call, now, now)
-    message = find(state, target)
     if message is None:
         state, message = create(state, event, target, role="assistant", owner=owner)
     ordinal = _row(before, lane, target, message, parent)
@@ -65,6 +75,8 @@ def place(
         lanes = state.conversation.lanes
         lane = lanes[owner]._replace(groups=assoc(lane.groups, target, ordinal), latest=target)
         state = state._replace(conversation=state.conversation._replace(lanes=assoc(lanes, owner, lane)))
+    if ("message", home) in state.conversation.unclaimed:
+        state = own_message(state, event, home, owner)
     # A result that came before its call is that call's.
     early = state.conversation.early
     call = shell.entity._replace(
@@ -104,7 +116,8 @@ def _target(state: State, lane: Lane, home: str, parent: str | None) -> Key:
         return lane.latest
     key: Key = (TEXT, home)
     held = find(state, key)
-    return key if held is None or held.entity.role == "assistant" else (TEXT, home, "assistant")
+    beside = held is not None and held.entity.role != "assistant" and not is_gone(held)
+    return (TEXT, home, "assistant") if beside else key
 
 
 def _row(before: Conversation, lane: Lane, target: Key, entry: Entry, parent: str | None) -> int | None:
@@ -116,6 +129,16 @@ def _row(before: Conversation, lane: Lane, target: Key, entry: Entry, parent: st
     if entry.first >= 0 and not is_cut(before, entry.entity, entry.first):
         return len(entry.entity.rows)
     return group
+
+
+def own_message(state: State, event: Any, name: str, owner: Owner) -> State:
+    """Make the message of a call that only the specification's consumer has had: an encrypted value names it."""
+    key: Key = (TEXT, name)
+    if find(state, key) is not None:
+        return state
+    state, entry = create(state, event, key, role="assistant", owner=owner)
+    state, entry = open_row(state, key, entry)
+    return store(state, key, entry, is_open=False)
 
 
 def _opened(state: State, target: Key, entry: Entry) -> tuple[State, Entry]:

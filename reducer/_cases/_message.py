@@ -16,6 +16,7 @@ from reducer._cases._entities import (
     flag,
     flag_shared,
     identified,
+    is_gone,
     merged,
     open_row,
     store,
@@ -49,19 +50,14 @@ def start(state: State, event: Any, key: Key, *, role: str, name: str | None = N
     state, owner = established(state, event, key, entry.entity if entry else None)
     if entry is not None and key in state.live and entry.entity.started:
         state = flag(state, event, f"{key[0]}-already-open", repr(key[1]))
-    if entry is None or (_is_gone(entry) and key not in state.live):
+    if entry is None:
         state, entry = create(state, event, key, role=role, name=name, owner=tag)
         entry = entry._replace(entity=entry.entity._replace(spoken=True))
-    if not entry.entity.started or _is_gone(entry):
+    if not entry.entity.started or is_gone(entry):
         state, entry = enter(state, key, entry)
     metadata = merged(entry.entity.metadata, event.metadata)
     entity = entry.entity._replace(tag=owner, run=len(state.session.runs), metadata=metadata)
     return store(state, key, entry._replace(entity=entity, last=state.position), is_open=True)
-
-
-def _is_gone(entry: Entry) -> bool:
-    """Say whether a snapshot dropped the message while it was open, and it has said nothing since."""
-    return entry.first < 0 and not entry.entity.rows
 
 
 def content(state: State, event: Any, key: Key, delta: str) -> State:

@@ -77,8 +77,9 @@ def stated(
             value_type=value_type,
             parts=parts,  # type: ignore[arg-type]
         )
-    if value is None:
-        state, entity = claim(state, "message", entity)
+    # What has waited for it is older than a value of its own.
+    state, claimed = claim(state, "message", entity)
+    entity = claimed if value is None else entity
     if kind == RESULT:
         return state, {key: Entry(entity, now, now)}
     rope = append(None, content, now) if isinstance(content, str) else None
@@ -92,7 +93,8 @@ def stated(
         call_key: Key = (CALL, call["id"])
         if call_key in made:
             _displace(made, call_key)
-        state, found[call_key] = _call(state, key, entity, call, before.get(call_key), rank)
+        known = before.get((*call_key, key[1])) or before.get(call_key)
+        state, found[call_key] = _call(state, key, entity, call, known, rank)
     entity = entity._replace(rows=pvector([Row(now, now, rope)]))
     return state, {key: Entry(entity, -1, now), **found}
 
@@ -122,8 +124,8 @@ def _call(state: State, key: Key, message: Message, told: Any, before: Entry | N
         value=told.get("encryptedValue"),
         value_type=told.get("encryptedValueType"),
     )
-    if call.value is None:
-        state, call = claim(state, "tool-call", call)
+    state, claimed = claim(state, "tool-call", call)
+    call = claimed if call.value is None else call
     return state, Entry(call, now, now, append(None, told["function"]["arguments"], now))
 
 

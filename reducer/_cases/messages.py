@@ -16,6 +16,7 @@ from reducer._cases._entities import (
     flag,
     identified,
     ids_of,
+    is_gone,
     on_record,
 )
 from reducer._cases._group import retire
@@ -28,6 +29,7 @@ from reducer._index import (
 from reducer._live import with_all
 from reducer._order import (
     Conversed,
+    Shown,
     grouped,
     merged_order,
     streamed_names,
@@ -102,7 +104,7 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
         return key in told or (key in before and survives(key, before[key].entity))
 
     merged = merged_order(look)
-    instead = {**_readdressed(told, before), **_instead(state, merged, told, before)}
+    instead = {**_readdressed(look, told), **_instead(state, merged, told, before)}
     order = [instead.get(key, key) for key in merged if key in instead or stays(key)]
     timeline = _timeline(look, told, stays, instead)
     seen = set(timeline)
@@ -151,15 +153,23 @@ def _remembered(state: State, before: dict[Key, Entry]) -> State:
     """Keep whose the dropped messages and calls were: within its run an id stays its owner's."""
     here = len(state.session.runs)
     known = [(key, entry.entity) for key, entry in before.items() if key[0] != RESULT and entry.entity.run == here]
-    gone = {key[:2]: on_record(state, key, entity) for key, entity in known if find(state, key) is None}
-    owners = {key: owner[0] for key, owner in gone.items() if owner is not None}
+    gone = [(key[:2], on_record(state, key, entity)) for key, entity in known if _has_nothing(find(state, key))]
+    owners = {key: owner[0] for key, owner in gone if owner is not None}
     return scoped(state, owners={**state.session.scope.owners, **owners}) if owners else state
 
 
-def _readdressed(told: dict[Key, Any], before: dict[Key, Entry]) -> dict[Key, Key]:
+def _has_nothing(entry: Entry | None) -> bool:
+    return entry is None or (isinstance(entry.entity, Message) and is_gone(entry))
+
+
+def _readdressed(look: Conversed, told: dict[Key, Any]) -> dict[Key, Key]:
     """Return which results the snapshot restates, by their ids, as results of other calls."""
-    gone = {key[1]: key for key in before if key[0] == RESULT and key not in told}
-    return {gone[key[1]]: key for key in told if key[0] == RESULT and key not in before and key[1] in gone}
+    gone: dict[str, list[Key]] = {}
+    for key in reversed(look.timeline):
+        if key[0] == RESULT and key not in told:
+            gone.setdefault(key[1], []).append(key)
+    fresh = [key for key in told if key[0] == RESULT and key not in look.entries]
+    return {gone[key[1]].pop(): key for key in fresh if gone.get(key[1])}
 
 
 def _instead(state: State, order: list[Key], told: dict[Key, Any], before: dict[Key, Entry]) -> dict[Key, Key]:
@@ -194,12 +204,10 @@ def _timeline(
     look: Conversed, told: dict[Key, Any], stays: Callable[[Key], bool], instead: dict[Key, Key]
 ) -> list[Key]:
     """Return the rows that are left: one for each restated message, all rows of what survives."""
-    shown = streamed_order(look)
     derived: dict[tuple[Key, int], list[Key]] = {}
-    for message, name in zip(shown, streamed_names(look, shown), strict=True):
-        key: Key = (message.key[0], name, *message.key[2:])
+    for key, message in _derived(look).items():
         # What a server read off the STREAMED layout comes back under the ids that were made there.
-        if key != message.key and key in told:
+        if key in told:
             derived.setdefault((message.key, message.ordinal), []).append(key)
     timeline: list[Key] = []
     placed: set[Key] = set()
@@ -220,10 +228,19 @@ def _timeline(
     return timeline
 
 
+def _derived(look: Conversed) -> dict[Key, Shown]:
+    """Return what the STREAMED layout shows under other ids than its own, by what a message of that id would be."""
+    shown = streamed_order(look)
+    named = zip(shown, streamed_names(look, shown), strict=True)
+    # The call of a result is part of its key; the role of a text is not.
+    found = {(one.key[0], name, *(one.key[2:] if one.key[0] == RESULT else ())): one for one, name in named}
+    return {key: one for key, one in found.items() if key != one.key}
+
+
 def _emptied(entry: Entry) -> Entry:
     """What a snapshot dropped while it was open stays open, with nothing to show."""
     if isinstance(entry.entity, Message):
-        entity = entry.entity._replace(rows=pvector(), spoken=False)
+        entity = entry.entity._replace(rows=pvector(), parts=None, spoken=False, stated=False)
         return Entry(entity._replace(value=None, value_type=None, metadata=None), -1, entry.last)
     call = entry.entity._replace(place=None, echo=None, value=None, value_type=None, metadata=None)
     return Entry(call, entry.first, entry.last)
@@ -246,12 +263,7 @@ def append_unknown(state: State, messages: Iterable[Any]) -> State:
         return state
     # Derived ids have a mark in them, so that most threads need not be laid out to know them.
     if any("#" in key[1] for key in fresh):
-        look = Conversed(state)
-        shown = streamed_order(look)
-        derived = {
-            (message.key[0], name, *message.key[2:])
-            for message, name in zip(shown, streamed_names(look, shown), strict=True)
-        }
+        derived = _derived(Conversed(state))
         fresh = {key: message for key, message in fresh.items() if key not in derived}
     entities: dict[Key, Entry] = {}
     for key, message in fresh.items():

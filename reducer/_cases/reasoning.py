@@ -16,10 +16,9 @@ from reducer._cases._entities import (
     flag,
     holders,
     in_run,
-    open_row,
-    store,
     update,
 )
+from reducer._cases._group import own_message
 from reducer._index import assoc, dissoc
 from reducer._run import scoped
 from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Key, State
@@ -92,10 +91,7 @@ def _named(state: State, event: Any, subtype: str, name: str) -> tuple[State, Ke
     call = find(state, (CALL, name)) if key is None and subtype == "message" else None
     if call is None or call.entity.place is None or call.entity.home != name:
         return state, key
-    key = (TEXT, name)
-    state, entry = _message.create(state, event, key, role="assistant", owner=call.entity.owner)
-    state, entry = open_row(state, key, entry)
-    return store(state, key, entry, is_open=False), key
+    return own_message(state, event, name, call.entity.owner), (TEXT, name)
 
 
 def target(state: State, subtype: str, name: str) -> Key | None:

@@ -143,6 +143,74 @@ class TestMessagesSnapshot:
         assert both(*events, text("CONTENT", delta="b")) == [USER, message("m", "b")]
         assert codes(*events, text("CONTENT", delta="b"), text("END"), FINISHED) == []
 
+    def test_a_dropped_message_that_ends_is_made_anew(self) -> None:
+        """After its end a dropped message is forgotten: role and name are those of the start that makes it again."""
+        events = [text("START", role="user", name="ann"), snapshot(), text("END")]
+        assert both(*events, *said("m", "a", name="bob")) == [message("m", "a", name="bob")]
+        assert both(*events, text("CONTENT", delta="a")) == [message("m", "a")]
+        assert both(*events, *called("c", parentMessageId="m")) == [message("m", None, (made(),))]
+        assert codes(*events, *mused("m", "hm")) == []
+        assert codes(*events, FINISHED, STARTED, *mused("m", "hm")) == []
+
+    def test_a_dropped_message_that_starts_again(self) -> None:
+        """A repeated start brings it back, without a content until it says something."""
+        events = [text("START"), snapshot(), text("START")]
+        assert (streamed(*events), merged(*events)) == ([], [message("m")])
+        assert merged(text("START", "c"), snapshot(), *called("c")) == [message("c", None, (made(),))]
+
+    def test_a_dropped_message_keeps_nothing_of_what_was_stated(self) -> None:
+        """That a snapshot had stated it, and its parts, go with it."""
+        told = message("m", [{"type": "text", "text": "hi"}], role="user")
+        events = [snapshot(told), text("START"), snapshot()]
+        assert streamed(*events, text("START")) == []
+        assert both(*events, text("CONTENT", delta="a")) == [message("m", "a", role="user")]
+
+    def test_text_that_was_cut_goes_on_in_a_row_of_its_own(self) -> None:
+        """Restating an open text does not undo a cut."""
+        events = [text("START"), text("CONTENT", delta="a"), *mused("g", "hm"), snapshot(message("m", "a"))]
+        events.append(text("CONTENT", delta="b"))
+        assert streamed(*events) == [message("m", "a"), message("g", "hm", role="reasoning"), message("m#1", "b")]
+
+    def test_an_open_message_with_calls_takes_more(self) -> None:
+        """A restated message that is open and holds calls is a group for calls that name it; a closed one is none."""
+        told = message("m", "a", (made("c"),))
+        events = [text("START"), text("CONTENT", delta="a"), *called("c", parentMessageId="m")]
+        named = called("d", parentMessageId="m")
+        assert streamed(*events, snapshot(told), *named) == [message("m", "a", (made("c"), made("d")))]
+        closed = [*events, text("END"), *mused("g", "hm"), snapshot(told), *named]
+        assert [one["id"] for one in streamed(*closed)] == ["m", "g", "m#1"]
+        assert [one["id"] for one in streamed(*events, text("END"), snapshot(told), *called("d"))] == ["m", "d"]
+
+    def test_an_open_group_of_another_owner(self) -> None:
+        """A group whose message a snapshot gives to another owner is no group of the lane that it was in."""
+        told = message("m", "a", (made("c"),), subagentRunId="s")
+        events = [text("START"), text("CONTENT", delta="a"), *called("c", parentMessageId="m"), snapshot(told)]
+        assert streamed(*events, *called("d")) == [told, message("d", None, (made("d"),))]
+
+    def test_a_result_of_another_call_keeps_its_place(self) -> None:
+        """A result that is restated, by its id, as that of another call stands where it stood, the first one first."""
+        events = [result("c", "x"), result("d", "x"), *said("m", "hi")]
+        told = [message("m", "hi"), answer("e", "x"), answer("f", "x")]
+        shown = both(*events, snapshot(*told))
+        assert [(one["id"], one.get("toolCallId")) for one in shown] == [("x", "e"), ("x#f", "f"), ("m", None)]
+
+    def test_a_restated_call_that_had_its_id_before(self) -> None:
+        """Of calls that reuse an id each keeps whether it was answered, by the message that holds it."""
+        events = [*called("c", parentMessageId="p"), result(), *called("c", parentMessageId="q")]
+        first, second = (message(name, None, (made(),)) for name in "pq")
+        assert seen(*events, snapshot(first)).pending_tool_calls == []
+        assert seen(*events, snapshot(second)).pending_tool_calls == ["c"]
+
+    def test_may_use_the_id_of_a_message_beside_another(self) -> None:
+        """What shows beside another role's message comes back in its place under the id that was made for it."""
+        events = [*said("c", "hi", role="user"), *called("c")]
+        assert ids(streamed(*events, snapshot(USER, streamed(*events)[1]))) == ["c#assistant", "u"]
+
+    def test_owners_of_all_that_had_an_id(self) -> None:
+        """A text and the call's message beside it have one id; that the text was somebody's is not forgotten."""
+        events = [text("CHUNK", role="user", delta="hi"), *called("m"), snapshot()]
+        assert codes(*events, text("START", subagentRunId="s")) == ["shared-id", "attribution-mismatch"]
+
     def test_a_dropped_activity_is_gone(self) -> None:
         """A snapshot that holds activities owns them all."""
         events = [activity("a"), snapshot(plan("b", {"n": 1}))]

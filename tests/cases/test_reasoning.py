@@ -266,6 +266,15 @@ class TestReasoningEncryptedValue:
         own = reasoning("g", "hm", encryptedValue="own")
         assert both(value("g"), snapshot(own)) == [own]
 
+    def test_is_older_than_a_snapshots_own(self) -> None:
+        """A value that a stated message or call has replaces the one that waited for it: nothing else claims that."""
+        own = message("m", "hi", role="user", encryptedValue="own")
+        assert both(value("m"), snapshot(own), *called("m"))[1] == message("m#assistant", None, (made("m"),))
+        told = message("p", None, (made("c", encryptedValue="own"),))
+        assert both(value("c", "v", "tool-call"), snapshot(told), snapshot(), *called("c")) == [
+            message("c", None, (made("c"),))
+        ]
+
     def test_names_reasoning_before_text(self) -> None:
         """Under one id reasoning has it before text, text before a result."""
         assert both(*said("m", "hi"), *mused("m", "hm"), value("m"))[1]["encryptedValue"] == "v"
@@ -275,6 +284,22 @@ class TestReasoningEncryptedValue:
     def test_names_a_result(self) -> None:
         """A tool message may have one."""
         assert both(result(), value("x")) == [answer(encryptedValue="v")]
+
+    def test_names_the_message_of_a_call(self) -> None:
+        """A message that a call alone has, in another's row, is made by it: it shows, empty, with the value."""
+        events = [*called("b"), *called("c"), value("c")]
+        assert codes(*events) == []
+        assert streamed(*events) == [
+            message("b", None, (made("b"), made("c"))),
+            message("c", "", encryptedValue="v"),
+        ]
+        assert merged(*events)[1] == message("c", None, (made("c"),), encryptedValue="v")
+
+    def test_names_what_a_snapshot_dropped(self) -> None:
+        """A message that was dropped while open and has ended is none: the value waits for the next one."""
+        events = [text("START"), snapshot(), text("END"), value("m")]
+        assert codes(*events) == ["value-unclaimed"]
+        assert both(*events, *said("m", "hi")) == [message("m", "hi", encryptedValue="v")]
 
     def test_names_no_activity(self) -> None:
         """An activity has none: the value waits for a message of another kind."""

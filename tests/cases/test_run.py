@@ -31,6 +31,7 @@ from tests.cases.build import (
     result,
     said,
     seen,
+    snapshot,
     started,
     streamed,
     text,
@@ -128,6 +129,26 @@ class TestRunStarted:
         assert streamed(*events, started("r2", messages=shown)) == shown
         merged_too = [message("c1", None, (made("c1"),)), message("c2", None, (made("c2"),))]
         assert streamed(*events, started("r2", messages=merged_too)) == shown
+
+    def test_input_may_use_the_id_of_a_message_beside_another(self) -> None:
+        """The message that a call has beside another role's of its id is known by the id that it shows under."""
+        events = [*said("c", "hi", role="user"), *called("c"), FINISHED]
+        shown = both(*events)
+        assert [one["id"] for one in shown] == ["c", "c#assistant"]
+        assert both(*events, started("r2", messages=shown)) == shown
+
+    def test_input_brings_what_a_snapshot_dropped(self) -> None:
+        """A message that a snapshot dropped while it was open is not there: the input brings it."""
+        told = message("m", "hi", role="user")
+        assert both(text("START"), snapshot(), started("r2", messages=[told])) == [told]
+
+    def test_a_boundary_ends_groups(self) -> None:
+        """Calls without a parent never share a message across the start or the end of a run."""
+        told = message("u", "hi", role="user")
+        events = [*called("c"), FINISHED, started("r2", messages=[told]), *called("d")]
+        assert both(*events) == [message("c", None, (made("c"),)), told, message("d", None, (made("d"),))]
+        for end in (FINISHED, STARTED, {"type": "RUN_ERROR", "message": "out"}):
+            assert [one["id"] for one in streamed(*called("c"), end, *called("d"))] == ["c", "d"]
 
     def test_input_answers_calls(self) -> None:
         """A tool message of the input answers its call, and the interrupts that concern it."""

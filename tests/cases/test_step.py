@@ -45,6 +45,13 @@ class TestStepStarted:
         assert codes(step("STARTED"), onto=EMPTY) == ["first-event"]
         assert codes(step("STARTED"), STARTED, FINISHED, onto=EMPTY) == ["first-event"]
 
+    def test_is_judged_outside_a_run_too(self) -> None:
+        """Before the first run, and after the end of one, steps open and close as they do inside."""
+        twice = [step("STARTED"), step("STARTED"), step("FINISHED"), step("FINISHED")]
+        assert codes(*twice, onto=EMPTY) == ["first-event", "step-already-open", "step-not-open"]
+        late = [code for code in codes(FINISHED, *twice) if code != "after-run-closed"]
+        assert late == ["step-already-open", "step-not-open"]
+
     def test_a_run_leaves_its_steps_behind(self) -> None:
         """The next run starts without the steps that the last one left open."""
         left = [step("STARTED"), FINISHED, STARTED]

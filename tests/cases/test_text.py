@@ -231,6 +231,12 @@ class TestTextMessageContent:
         assert streamed(*events) == [message("g", "hm", role="reasoning"), message("m", "hi")]
         assert merged(*events) == [message("m", "hi"), message("g", "hm", role="reasoning")]
 
+    def test_an_empty_delta_opens_no_row(self) -> None:
+        """Behind a cut, nothing is said by an empty delta; what comes next says where the row is."""
+        events = [text("START"), text("CONTENT", delta="a"), *mused("g", "hm"), text("CONTENT", delta="")]
+        events += [*mused("h", "so"), text("CONTENT", delta="b")]
+        assert [shown["id"] for shown in streamed(*events)] == ["m", "g", "h", "m#1"]
+
     def test_opens_a_message_that_a_call_made(self) -> None:
         """Content without a start for a message that holds calls alone is flagged, and opens its text."""
         events = [*called("c", parentMessageId="m"), text("CONTENT", delta="hi")]

@@ -142,6 +142,56 @@ class TestToolCallStart:
         assert [shown["id"] for shown in both(*events)] == ["c", "c#assistant"]
         assert both(*events)[1]["toolCalls"] == [made()]
 
+    def test_its_id_is_a_users_message_and_it_stands_with_others(self) -> None:
+        """The same holds for a call that streamed in another's message."""
+        events = [*said("c", "hi", role="user"), *called("b"), *called("c")]
+        assert streamed(*events) == [message("c", "hi", role="user"), message("b", None, (made("b"), made("c")))]
+        assert merged(*events)[1:] == [message("b", None, (made("b"),)), message("c#assistant", None, (made("c"),))]
+
+    def test_its_id_is_a_users_message_later(self) -> None:
+        """A text that opens after the call, of whichever role, is the text of the call's message when merged."""
+        events = [*called("b"), *called("c"), *said("c", "hi", role="system")]
+        assert streamed(*events) == [message("b", None, (made("b"), made("c"))), message("c", "hi", role="system")]
+        assert merged(*events) == [message("b", None, (made("b"),)), message("c", "hi", (made("c"),))]
+
+    def test_its_id_is_a_message_that_a_snapshot_dropped(self) -> None:
+        """An open message that a snapshot left out is the assistant's once a call makes it again."""
+        events = [
+            text("START", "c", role="user", name="ann"),
+            snapshot(),
+            *called("c"),
+            text("CONTENT", "c", delta="a"),
+        ]
+        assert streamed(*events) == [message("c", None, (made("c"),)), message("c#1", "a")]
+        assert merged(*events) == [message("c", "a", (made("c"),))]
+
+    def test_its_id_is_another_owners_message(self) -> None:
+        """A row is in its message's lane, whoever calls in it: the text goes on behind it, others do not join it."""
+        events = [text("START", "c", subagentRunId="s"), text("CONTENT", "c", delta="a"), *called("c")]
+        events += [text("CONTENT", "c", delta="b"), *called("d")]
+        assert streamed(*events) == [
+            message("c", "a", (made("c"),), subagentRunId="s"),
+            message("c#1", "b", subagentRunId="s"),
+            message("d", None, (made("d"),)),
+        ]
+
+    def test_joins_the_group_whose_text_goes_on(self) -> None:
+        """Without a parent it joins the lane's latest group though its message has gone on, with one the text."""
+        events = [text("START"), text("CONTENT", delta="a"), *called("c", parentMessageId="m")]
+        events.append(text("CONTENT", delta="b"))
+        assert streamed(*events, *called("d"))[0] == message("m", "a", (made("c"), made("d")))
+        assert streamed(*events, *called("d", parentMessageId="m"))[1] == message("m#1", "b", (made("d"),))
+
+    def test_claims_the_value_of_its_message(self) -> None:
+        """A value that came before shows on the message that a call makes, be it in another's row."""
+        events = [value("c"), *called("b"), *called("c")]
+        sealed = message("c", None, (made("c"),), encryptedValue="v")
+        assert merged(*events) == [message("b", None, (made("b"),)), sealed]
+        assert streamed(*events) == [
+            message("b", None, (made("b"), made("c"))),
+            message("c", "", encryptedValue="v"),
+        ]
+
     def test_cuts_reasoning(self) -> None:
         """Reasoning that is under way in the lane goes on behind the call."""
         events = [thought("START"), thought("CONTENT", delta="a"), *called("c"), thought("CONTENT", delta="b")]
@@ -155,8 +205,8 @@ class TestToolCallStart:
         assert codes(*events) == []
 
     def test_again_while_open_is_flagged(self) -> None:
-        """A start for a call that is open is flagged; arguments go on."""
-        events = [call("START"), call("ARGS", delta="{"), call("START"), call("ARGS", delta="}")]
+        """A start for a call that is open is flagged and does not rename it; arguments go on."""
+        events = [call("START"), call("ARGS", delta="{"), call("START", toolCallName="b"), call("ARGS", delta="}")]
         assert both(*events) == [message("c", None, (made("c", "{}"),))]
         assert codes(*events) == ["call-already-open"]
 
@@ -197,6 +247,22 @@ class TestToolCallStart:
         assert streamed(*events)[0] == message("p", None, (made("b"), made("c", "1")))
         assert codes(*events) == ["call-already-open", "call-reused"]
 
+    def test_gives_the_id_back(self) -> None:
+        """A start under the parent of an older call of that id is that call's: none stands twice in one message."""
+        events = [*called("c", "1", parentMessageId="p"), result(), *called("c", "2", parentMessageId="q")]
+        events += [result("c", "x2"), call("START", parentMessageId="p"), call("ARGS", delta="3")]
+        assert [one["toolCalls"] for one in merged(*events) if "toolCalls" in one] == [
+            [made("c", "13")],
+            [made("c", "2")],
+        ]
+        assert codes(*events) == ["call-reused"]
+
+    def test_reuses_it_under_its_own_id(self) -> None:
+        """Where the parent is another role's message the call's own id is where it belongs."""
+        events = [*said("u", "hi", role="user"), *called("c", "1"), result(), *called("c", "2", parentMessageId="u")]
+        assert merged(*events)[1:] == [message("c", None, (made("c", "12"),)), answer()]
+        assert codes(*events) == []
+
     def test_is_no_new_call_without_another_parent(self) -> None:
         """An answered call that starts again under its own parent, or none, is the same call."""
         events = [*called("c", "1", parentMessageId="p"), result()]
@@ -211,7 +277,8 @@ class TestToolCallStart:
 
     def test_a_call_that_a_snapshot_dropped(self) -> None:
         """A call that was open when a snapshot left it out stays open, emptied, and shows once it starts again."""
-        events = [call("START"), call("ARGS", delta="1"), snapshot(), call("ARGS", delta="2")]
+        events = [call("START", metadata={"k": 1}), value("c", "v", "tool-call"), call("ARGS", delta="1"), snapshot()]
+        events.append(call("ARGS", delta="2"))
         assert both(*events) == []
         assert codes(*events) == []
         assert both(*events, call("START")) == [message("c", None, (made("c", "2"),))]
@@ -407,6 +474,7 @@ class TestToolCallResult:
         events = [result(), *said("m", "hi"), *called("c")]
         assert [shown["id"] for shown in streamed(*events)] == ["m", "c", "x"]
         assert [shown["id"] for shown in merged(*events)] == ["x", "m", "c"]
+        assert seen(*events).pending_tool_calls == []
 
     def test_of_an_unknown_call(self) -> None:
         """A result whose call nobody knows stands where it came."""
