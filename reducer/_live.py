@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pyrsistent import pvector
 
 from reducer._index import SMALL, assoc, dissoc
-from reducer._run import current
 from reducer._state import HOLE, Call, Entry, Key, Open, Ropes, State, opened
 from reducer._text import Rope
 
@@ -64,7 +63,7 @@ def without_rope(ropes: Ropes, place: int) -> Ropes:
 
 def _one(state: State, entry: Entry, place: int) -> Open:
     entity, first, last, _ = entry
-    return (entity, first, last, place, current(state) is not None and _is_quiet(entry))
+    return (entity, first, last, place, entity.run == state.session.active > 0 and _is_quiet(entry))
 
 
 def _is_quiet(entry: Entry) -> bool:

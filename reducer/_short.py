@@ -152,8 +152,8 @@ def end(kind: str, *, sdk: bool) -> Short:
         ):
             return None
         entity, first, _, place, quiet = one
-        # A call that is not quiet repeats what was stated; of a message only the run matters, and runs close all.
-        if (tag is not None and tag != entity.tag) or not (quiet or (not is_call and session.active)):
+        # A call that is not quiet repeats what was stated. Whose what is not quiet is another may have said.
+        if (tag is not None and not (quiet and tag == entity.tag)) or not (quiet or (not is_call and session.active)):
             return None
         rope = ropes[place]
         live, ropes = closing(live, ropes, key, place) if len(ropes) > 1 else ({}, ())
@@ -277,7 +277,8 @@ def result(*, sdk: bool) -> Short:
             return None
         call_key: Key = (CALL, answers)
         answered = index.get(call_key)
-        if answered is None or answered[0].answered or ids.get(name) is not None:
+        # What has arguments and no place is no call yet: its start has to find the result that came before it.
+        if answered is None or answered[0].answered or answered[0].place is None or ids.get(name) is not None:
             return None
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, session.active)

@@ -353,8 +353,8 @@ class Session(NamedTuple):
 Open: TypeAlias = "tuple[Any, int, int, int, bool]"
 """An open entity: itself, its row's first position, the last one but for deltas, the place of its text, if it is quiet.
 
-Quiet is an entity for which content does nothing but append: it opened within a run, what is written has to repeat
-nothing, and a message has a row and has spoken. A plain tuple, since it is taken apart on every delta.
+Quiet is an entity for which content does nothing but append: it opened in the run that goes on, what is written has to
+repeat nothing, and a message has a row and has spoken. A plain tuple, since it is taken apart on every delta.
 """
 
 Ropes: TypeAlias = "tuple[Any, ...] | PVector[Any]"

@@ -53,6 +53,30 @@ ANY = st.one_of(
 )
 DEEP = 10_000
 
+CALLS = [{"id": name, "type": "function", "function": {"name": "f", "arguments": ""}} for name in ("c1", "c2")]
+HOLDER: dict[str, Any] = {"id": "m", "role": "assistant", "toolCalls": CALLS}
+THOUGHT: dict[str, Any] = {"id": "other", "role": "reasoning", "content": "so"}
+NOTHING: dict[str, Any] = {"type": "MESSAGES_SNAPSHOT", "messages": []}
+DROPPED: list[Stream] = [
+    [
+        {"type": "TOOL_CALL_START", "toolCallId": "c2", "toolCallName": "f"},
+        {"type": "MESSAGES_SNAPSHOT", "messages": [HOLDER]},
+        NOTHING,
+    ],
+    [
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "user"},
+        NOTHING,
+        {"type": "TOOL_CALL_START", "toolCallId": "m", "toolCallName": "f"},
+    ],
+    [
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": "g", "delta": "so"},
+        {"type": "MESSAGES_SNAPSHOT", "messages": [THOUGHT]},
+        {"type": "REASONING_MESSAGE_END", "messageId": "g"},
+        NOTHING,
+    ],
+]
+"""Streams in which a snapshot leaves out what is open."""
+
 
 def read(log: Path) -> Stream:
     """Return the events of a log in wire form."""
@@ -166,6 +190,12 @@ class TestResumption:
         ]
         steps = [{"type": "STEP_STARTED", "stepName": s, "subagentRunId": s} for s in lanes]
         stream = [{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}, *steps, *values, *chunks]
+        for state in states(stream):
+            assert loads(dumps(state)) == state
+
+    @pytest.mark.parametrize("stream", DROPPED, ids=["call", "message", "closed"])
+    def test_dropped(self, stream: Stream) -> None:
+        """What a snapshot dropped while it was open comes back as it is, and so do ids that it shares."""
         for state in states(stream):
             assert loads(dumps(state)) == state
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from reducer import EMPTY, MalformedEvent, decode, fold, fold_all
+from reducer import EMPTY, MalformedEvent, decode, fold, fold_all, project
 from reducer._routes import DELTAS, ROUTES, SHORTS, route
 from reducer.strategies import broken_streams, events, streams
 
@@ -51,3 +51,40 @@ def test_objects(stream: list[dict[str, Any]]) -> None:
         assert short == long
     assert short == reduce(fold, stream, EMPTY)
     assert fold_all(EMPTY, objects) == short
+
+
+def alike(stream: list[dict[str, Any]]) -> Any:
+    """Return the state after the stream, to which decoded events fold on all ways, and objects of the SDK too."""
+    state = reduce(long_way, map(decode, stream), EMPTY)
+    for form in (stream, [decode(event) for event in stream], [ADAPTER.validate_python(event) for event in stream]):
+        assert reduce(fold, form, EMPTY) == fold_all(EMPTY, form) == state
+    return state
+
+
+def test_result_of_a_shell() -> None:
+    """A result for arguments whose call has yet to come waits for the start, closed though they are."""
+    stream: list[dict[str, Any]] = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"},
+        {"type": "TOOL_CALL_END", "toolCallId": "c"},
+        {"type": "TOOL_CALL_RESULT", "messageId": "x", "toolCallId": "c", "content": "done"},
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+    ]
+    assert project(alike(stream)).pending_tool_calls == []
+
+
+def test_owner_of_another_run() -> None:
+    """What goes on without a start in a later run is whose the run's input says, not whose it was."""
+    told = {"threadId": "t", "runId": "r2", "messages": [{"id": "m", "role": "assistant", "content": "hi"}]}
+    tagged = {"messageId": "m", "subagentRunId": "s"}
+    echo = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+    stream: list[dict[str, Any]] = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "TEXT_MESSAGE_START", "role": "assistant", **tagged},
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r2", "input": {**told, **echo}},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x"},
+        {"type": "TEXT_MESSAGE_CONTENT", **tagged, "delta": "y"},
+        {"type": "TEXT_MESSAGE_END", **tagged},
+    ]
+    assert project(alike(stream)).anomaly_counts["attribution-mismatch"] == 2

@@ -201,11 +201,16 @@ def identified(ids: Ids, key: Key) -> Ids:
 
 
 def ids_of(keys: Iterable[Key]) -> Ids:
-    """Return the ids of the messages `keys`; of one kind under one id the first counts."""
+    """Return the ids of the messages `keys`; of one kind under one id the first counts, as it was made."""
     found: dict[str, dict[str, Key]] = {}
-    for key in keys:
+    # A text with a role in its key was made beside another one, though that may have come to show after it.
+    for key in sorted(keys, key=_is_beside):
         found.setdefault(key[1], {}).setdefault(key[0], key)
     return Index.of({name: tuple(sorted(kinds.values())) for name, kinds in found.items()})
+
+
+def _is_beside(key: Key) -> bool:
+    return key[0] == TEXT and len(key) > 2  # noqa: PLR2004 - the kind and the id
 
 
 def flag_shared(state: State, event: Any, key: Key) -> State:

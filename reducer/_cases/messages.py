@@ -125,7 +125,7 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
     conversation = state.conversation._replace(
         timeline=pvector(timeline),
         index=Index.of(entities),
-        ids=ids_of([*timeline, *(key for key in live if key[0] != CALL)]),
+        ids=ids_of([*timeline, *(key for key in (*entities, *live) if key[0] != CALL)]),
         settled=Settled(tuple(order), len(timeline), now),
         early={},
         lanes=_lanes(state, {**entities, **live}, live),
@@ -242,7 +242,7 @@ def _emptied(entry: Entry) -> Entry:
     if isinstance(entry.entity, Message):
         entity = entry.entity._replace(rows=pvector(), parts=None, spoken=False, stated=False)
         return Entry(entity._replace(value=None, value_type=None, metadata=None), -1, entry.last)
-    call = entry.entity._replace(place=None, echo=None, value=None, value_type=None, metadata=None)
+    call = entry.entity._replace(place=None, rank=0, echo=None, value=None, value_type=None, metadata=None)
     return Entry(call, entry.first, entry.last)
 
 
