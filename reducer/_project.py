@@ -6,7 +6,7 @@ This is the one place that makes messages out of entities: fresh plain dicts in 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import attrs
 
 from reducer._frozen import freeze, same, thaw
 from reducer._order import Conversed, Shown, merged_order, names, streamed_names, streamed_order
-from reducer._state import ACTIVITY, RESULT, Anomaly, Entry, Key, Row, Run, State
+from reducer._state import ACTIVITY, RESULT, Anomaly, Entry, Key, Row, Run, Session, State
 from reducer._text import text
 
 
@@ -119,27 +119,25 @@ def snapshot_of(
     state: State, messages: list[dict[str, Any]], origins: list[Origin], pending_tool_calls: list[str]
 ) -> Snapshot:
     """Return the snapshot of `state` that these messages, origins and calls without a result are in."""
+    session = state.session
     return Snapshot(
         messages=messages,
         origins=origins,
-        state=thaw(state.session.shared),
+        state=thaw(session.shared),
         runs=runs_told(state),
         pending_tool_calls=pending_tool_calls,
-        thread_id=state.session.thread_id,
-        **session_told(state),
+        thread_id=session.thread_id,
+        **{name: tell(session) for name, tell in TOLD.items()},
     )
 
 
-def session_told(state: State) -> dict[str, Any]:
-    """Return what a snapshot tells of the session, shared state and runs aside, by field."""
-    session = state.session
-    return {
-        "interrupts": [thaw(interrupt) for interrupt in session.interrupts],
-        "usage": _usage(session.runs),
-        "anomalies": list(session.anomalies.first),
-        "anomaly_counts": dict(sorted(session.anomalies.counts.items())),
-    }
-
+TOLD: dict[str, Callable[[Session], Any]] = {
+    "interrupts": lambda session: [thaw(interrupt) for interrupt in session.interrupts],
+    "usage": lambda session: _usage(session.runs),
+    "anomalies": lambda session: list(session.anomalies.first),
+    "anomaly_counts": lambda session: dict(sorted(session.anomalies.counts.items())),
+}
+"""How fields of a snapshot are told of the session."""
 
 Made = tuple[dict[str, Any], "str | None", tuple[int, int]]
 """A message, its owner and its span."""

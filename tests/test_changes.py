@@ -1,0 +1,87 @@
+"""What changed between two states: applied to the earlier snapshot it gives the later one, and a `View` keeps up."""
+
+from __future__ import annotations
+
+import copy
+import json
+from itertools import accumulate
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reducer import EMPTY, Changes, Layout, State, View, changes, dumps, fold, loads, project
+from reducer.strategies import events, interleavings, streams
+
+Stream = list[dict[str, Any]]
+
+ANY = st.one_of(
+    streams(),
+    streams(shared_ids=True, foreign_results=True, early_values=True),
+    interleavings().map(lambda pair: pair[0]),
+    events(max_size=25),
+)
+
+
+def states(stream: Stream) -> list[State]:
+    """Return all states of a stream, the empty one first."""
+    return list(accumulate(stream, fold, initial=EMPTY))
+
+
+class TestChanges:
+    """Applying `changes(a, b)` to `project(a)` gives `project(b)`."""
+
+    @given(ANY, st.sampled_from(Layout), st.integers(0, 60), st.integers(0, 60))
+    def test_changes(self, stream: Stream, layout: Layout, one: int, other: int) -> None:
+        """It does for any two positions of a stream, in either direction."""
+        passed = states(stream)
+        before, after = passed[one % len(passed)], passed[other % len(passed)]
+        told = changes(before, after, layout)
+        assert told.apply(project(before, layout)) == project(after, layout)
+        json.dumps(told.to_dict())
+
+    @given(ANY, ANY, st.sampled_from(Layout))
+    def test_unrelated(self, one: Stream, other: Stream, layout: Layout) -> None:
+        """It does for states of two threads, and of one that was loaded from a checkpoint it says nothing."""
+        before, after = states(one)[-1], states(other)[-1]
+        assert changes(before, after, layout).apply(project(before, layout)) == project(after, layout)
+        assert not changes(before, loads(dumps(before)), layout)
+
+    @given(ANY, ANY, st.sampled_from(Layout), st.integers(0, 60))
+    def test_branches(self, one: Stream, other: Stream, layout: Layout, place: int) -> None:
+        """It does for two states that went different ways from a common one."""
+        common = states(one[: place % (len(one) + 1)])[-1]
+        before = list(accumulate(one[place % (len(one) + 1) :], fold, initial=common))[-1]
+        after = list(accumulate(other, fold, initial=common))[-1]
+        assert changes(before, after, layout).apply(project(before, layout)) == project(after, layout)
+
+
+class TestView:
+    """At every position a view is what `project` gives, and what it says has changed makes it of what was before."""
+
+    @given(ANY, st.sampled_from(Layout))
+    def test_view(self, stream: Stream, layout: Layout) -> None:
+        """It is after every event, and nothing that a view gave away changes later."""
+        view = View(layout=layout)
+        shown = project(EMPTY, layout)
+        given_away: list[tuple[Any, Any]] = []
+        for state in states(stream):
+            told = view.update(state)
+            whole = project(state, layout)
+            assert view.snapshot() == whole
+            assert [*view.messages] == whole.messages
+            shown = told.apply(shown)
+            assert shown == whole
+            given_away.append((view.messages, copy.deepcopy([*view.messages])))
+        assert all([*messages] == kept for messages, kept in given_away)
+
+    @given(ANY, st.sampled_from(Layout), st.lists(st.integers(0, 60), max_size=8))
+    def test_leaps(self, stream: Stream, layout: Layout, places: list[int]) -> None:
+        """It is wherever it is brought, forward or back."""
+        passed = states(stream)
+        view = View(layout=layout)
+        for place in places:
+            state = passed[place % len(passed)]
+            view.update(state)
+            assert view.snapshot() == project(state, layout)
