@@ -32,6 +32,7 @@ from reducer._project import (
     streamed_message,
 )
 from reducer._state import CALL, EMPTY, Key, Run, State
+from reducer._text import text
 from reducer._touched import Touched, common_rows, is_moved, touched
 
 Message: TypeAlias = "dict[str, Any]"
@@ -107,6 +108,11 @@ class View:
         before = self._state
         if state is before:
             return Changes()
+        written = self._written(before, state)
+        if written is not None:
+            self._state = state
+            runs, runs_from = _runs(before, state)
+            return Changes(altered=[written], runs=runs, runs_from=runs_from)
         differing = touched(before, state)
         removed, placed, altered = self._follow(before, state, differing)
         session, was = state.session, before.session
@@ -117,6 +123,50 @@ class View:
             if pending != self._pending:
                 values["pending_tool_calls"] = [*self._pending]
         return Changes(removed, placed, altered, patch, *_runs(before, state), values)
+
+    def _written(self, before: State, state: State) -> Altered | None:
+        """Write what one more delta has said, if nothing else differs, into the message that shows it; return that.
+
+        A stream is mostly deltas, so this is the short way: `None` where anything is out of the ordinary.
+        """
+        position, live, ropes, conversation, session, pen = state
+        name, kind, _, place = pen
+        if (
+            place < 0
+            or live is not before.live
+            or conversation is not before.conversation
+            or session is not before.session
+            or not self._is_made
+        ):
+            return None
+        rope, was = ropes[place], before.ropes[place]
+        key: Key = (kind, name)
+        shown = self._at.get(key)
+        # The delta is the last event, of what was written before the view knew it, and others have written nothing.
+        if was is None or rope is None or rope[3] != position - 1 or position <= before.position or shown is None:
+            return None
+        if len(ropes) > 1 and any(
+            one is not other for number, (one, other) in enumerate(zip(ropes, before.ropes, strict=True)) if number != place
+        ):
+            return None
+        number = shown[-1]
+        entity, item = live[key][0], self._items[number]
+        old: Any = self._messages[number]
+        if kind == CALL:
+            calls = [*old["toolCalls"]]
+            within = item.calls.index(key)
+            function = {"name": entity.name, "arguments": text(rope)}
+            calls[within] = {**calls[within], "function": function}
+            message = {**old, "toolCalls": calls}
+        elif entity.parts is not None or entity.rows or item.calls:
+            return None
+        else:
+            message = {**old, "content": text(rope)}
+        (first, _), run_id, owner = self._origins[number]  # type: ignore[misc]
+        origin = Origin((first, rope[3]), run_id, owner)
+        self._messages = self._messages.set(number, message)
+        self._origins = self._origins.set(number, origin)
+        return Altered(_fresh(message), origin)
 
     def _follow(self, before: State, state: State, differing: Touched) -> Ops:
         """Show the messages of `state`, of which `differing` entities are not as they were; return what was done."""
@@ -171,9 +221,9 @@ class View:
             if item.name not in stay:
                 # One that only moved may never have been made.
                 message, origin = (message, origin) if message is not None else self._make(look, item)
-                placed.append(Placed(to_wire(message), origin, after))
+                placed.append(Placed(_fresh(message), origin, after))
             elif _is_other(was[item.name], (message, origin)):
-                altered.append(Altered(to_wire(message), origin))
+                altered.append(Altered(_fresh(message), origin))
             after = item.name
         return removed, placed, altered
 
@@ -187,7 +237,7 @@ class View:
             if _is_other((self._messages[place], self._origins[place]), (message, origin)):
                 self._messages = self._messages.set(place, message)
                 self._origins = self._origins.set(place, origin)
-                altered.append(Altered(to_wire(message), origin))
+                altered.append(Altered(_fresh(message), origin))
         return altered
 
     def _make_all(self) -> None:
@@ -321,6 +371,11 @@ def changes(before: State, after: State, layout: Layout = Layout.STREAMED) -> Ch
     return View(before, layout).update(after)
 
 
+def _fresh(message: Any) -> Message:
+    """Return a message as plain data of its own; most of what is in one is text."""
+    return {name: value if type(value) is str else to_wire(value) for name, value in message.items()}
+
+
 def _first(run: Run) -> int:
     return run.first
 
@@ -374,10 +429,14 @@ def _runs(before: State, after: State) -> tuple[list[dict[str, Any]], int | None
     Runs before the last are over and stay as they are, so what stands before a run that two states share is shared.
     """
     old, new = before.session.runs, after.session.runs
+    if before.session is after.session:
+        # How far the run that goes on has come is not in its record.
+        since = len(new) - 1
+        is_same = before.position == after.position or since < 0 or new[since].status != "running"
+        return ([], None) if is_same else (runs_told(after, since), since)
     since = min(len(old), len(new))
     while since and old[since - 1] is not new[since - 1]:
         since -= 1
-    # How far the run that goes on has come is not in its record.
     if since and new[since - 1].status == "running":
         since -= 1
     was, now = runs_told(before, since), runs_told(after, since)
