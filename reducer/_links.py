@@ -55,7 +55,7 @@ class Links:
                 self._move(key, new if new is not None and new.entity.place is not None else None)
         self._extend(after, common)
 
-    def pending(self, state: State) -> list[str]:
+    def pending(self) -> list[str]:
         """Return the ids of the calls that have no result, in the order in which they opened."""
         found = []
         for key in self.waiting:

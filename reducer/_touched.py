@@ -45,9 +45,7 @@ def _open(before: State, after: State) -> Iterable[Key]:
         return (*old, *new)
     if before.ropes is after.ropes:
         return ()
-    written = [
-        place for place, (was, now) in enumerate(zip(before.ropes, after.ropes, strict=True)) if was is not now
-    ]
+    written = [place for place, (was, now) in enumerate(zip(before.ropes, after.ropes, strict=True)) if was is not now]
     name, kind, _, place = after.pen
     if written == [place]:
         return ((kind, name),)

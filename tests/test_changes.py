@@ -7,11 +7,10 @@ import json
 from itertools import accumulate
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reducer import EMPTY, Changes, Layout, State, View, changes, dumps, fold, loads, project
+from reducer import EMPTY, Layout, State, View, changes, dumps, fold, loads, project
 from reducer.strategies import events, interleavings, streams
 
 Stream = list[dict[str, Any]]
