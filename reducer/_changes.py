@@ -32,7 +32,7 @@ class Altered(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A message that is new or stands elsewhere now: behind the one with the id `after`, in front where that is `None`."""
+    """A message that is new or moved: it stands behind the one with the id `after`, in front where that is `None`."""
 
     message: dict[str, Any]
     origin: Origin

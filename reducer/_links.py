@@ -22,11 +22,13 @@ class Links:
 
     `rows` are places in the timeline; `grouped` the calls by message and row; `waiting` the calls without a result;
     `first` says which entity keeps an id, `given` has the ids that others got instead. `odd` says that an id that was
-    made is one that is there: then ids can only be made for the whole thread.
+    made is one that is there: then ids can only be made for the whole thread. `begin` is the first row that is known.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, begin: int = 0) -> None:
+        self.begin = begin
         self.rows: dict[Key, list[int]] = {}
+        self.grouped: dict[Key, dict[int, list[Key]]] = {}
         self.first: dict[str, Key] = {}
         self.given: dict[str, Key] = {}
         self.odd = False
@@ -37,13 +39,19 @@ class Links:
         self._ranks: dict[Key, tuple[int, int, Key]] = {}
         self._opened: list[tuple[int, int, Key]] = []
         self._places: dict[Key, tuple[Key, int]] = {}
+
+    @classmethod
+    def of(cls, state: State) -> Links:
+        """Return the links of a whole thread."""
+        links = cls()
         look = Conversed(state)
-        self.grouped = look.grouped
+        links.grouped = look.grouped
         for key, entry in look.entries.items():
             if key[0] == CALL and entry.entity.place is not None:
-                self._know(key, entry)
-        self._opened = sorted(self._ranks.values())
-        self._extend(state, 0)
+                links._know(key, entry)
+        links._opened = sorted(links._ranks.values())
+        links._extend(state, 0)
+        return links
 
     def advance(self, before: State, after: State, differing: Touched, common: int) -> None:
         """Go from one state to another; their timelines share the first `common` rows."""
@@ -77,13 +85,13 @@ class Links:
             start = min(start, *self._related(state, key), start)
         read = len(timeline)
         while True:
-            while read > start:
+            while read > max(start, self.begin):
                 read -= 1
                 key = timeline[read]
                 if key not in seen:
                     seen.add(key)
                     start = min(start, *self._related(state, key), start)
-            if start == 0 or start == len(timeline):
+            if start == 0 or start < self.begin or start == len(timeline):
                 return start
             late = self._late(state, start)
             if late < start:

@@ -112,7 +112,7 @@ def project(state: State, layout: Layout = Layout.STREAMED) -> Snapshot:
     for message, owner, span in made:
         messages.append(message)
         origins.append(Origin(span, names[bisect_right(starts, span[0])], owner))
-    return snapshot_of(state, messages, origins, _pending(look))
+    return snapshot_of(state, messages, origins, pending_calls(look))
 
 
 def snapshot_of(
@@ -311,7 +311,7 @@ def _run(run: Run) -> dict[str, Any]:
     return told
 
 
-def _pending(look: Conversed) -> list[str]:
+def pending_calls(look: Conversed) -> list[str]:
     """Return the ids of the calls that have no result, in the order in which they opened."""
     calls = [
         look.entries[call]

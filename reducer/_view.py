@@ -20,9 +20,10 @@ from reducer._frozen import to_wire
 from reducer._laid import Item, Laid
 from reducer._links import Links
 from reducer._project import Layout, Origin, Snapshot, snapshot_of
-from reducer._state import CALL, EMPTY, Key, State
+from reducer._state import CALL, EMPTY, Entry, Key, State
 from reducer._text import text
 from reducer._touched import Touched, common_rows, is_moved, touched
+from reducer._window import pending_of, windowed
 
 Message: TypeAlias = "dict[str, Any]"
 
@@ -36,7 +37,7 @@ class View:
     """
 
     def __init__(self, state: State = EMPTY, layout: Layout = Layout.STREAMED) -> None:
-        self._laid = Laid(state, layout, Links(state))
+        self._laid = Laid(state, layout, Links.of(state))
         self._pending = self._laid.links.pending()
         self._items: list[Item] = []
         self._names: dict[str, Key] = {}
@@ -145,7 +146,7 @@ class View:
         if settled is not before.conversation.settled or not common:
             # Nothing is known to be shared, so everything is compared.
             self._make_all()
-            self._laid = Laid(state, self.layout, Links(state))
+            self._laid = Laid(state, self.layout, Links.of(state))
             return self._lay_out(0, differing)
         moved = [key for key, (old, new) in differing.items() if is_moved(key, old, new)]
         rows = max(len(state.conversation.timeline), len(before.conversation.timeline))
@@ -255,7 +256,20 @@ class View:
 def changes(before: State, after: State, layout: Layout = Layout.STREAMED) -> Changes:
     """Return what a reader of `before` has to change to see `after`, two states of one thread or any two.
 
-    No message is made or compared but those that differ. Whoever asks again and again keeps a `View`, which also
-    knows how the thread is laid out.
+    Of states that share what did not change it looks at the end of the thread alone, as far back as what differs has
+    to do with, and at the names of what was not shared. Whoever asks again and again keeps a `View`.
     """
+    differing = touched(before, after)
+    common = common_rows(before, after, differing)
+    if before.conversation.settled is after.conversation.settled and common:
+        ops = windowed(before, after, layout, differing, common) if differing else ([], [], [])
+        if ops is not None:
+            answers = any(key[0] == CALL and not _is_written(*pair) for key, pair in differing.items())
+            pending = (pending_of(before), pending_of(after)) if answers else ([], [])
+            return told_of(before, after, ops, *pending)
     return View(before, layout).update(after)
+
+
+def _is_written(old: Entry | None, new: Entry | None) -> bool:
+    """Say whether no more than what an entity has written differs."""
+    return old is not None and new is not None and old.entity is new.entity

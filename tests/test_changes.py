@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
+from unittest import mock
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reducer import EMPTY, Layout, State, View, changes, dumps, fold, loads, project
+from reducer import EMPTY, Layout, State, View, _window, changes, dumps, fold, loads, project
 from reducer.strategies import events, interleavings, streams
 
 Stream = list[dict[str, Any]]
@@ -26,6 +29,13 @@ ANY = st.one_of(
 def states(stream: Stream) -> list[State]:
     """Return all states of a stream, the empty one first."""
     return list(accumulate(stream, fold, initial=EMPTY))
+
+
+@pytest.fixture(params=[1, _window.FIRST_LOOK], ids=["short look", "usual look"], scope="class", autouse=True)
+def _look(request: pytest.FixtureRequest) -> Iterator[None]:
+    """How far `changes` looks back at first, so that short streams have a beginning that it does not look at."""
+    with mock.patch.object(_window, "FIRST_LOOK", request.param):
+        yield
 
 
 class TestChanges:
