@@ -41,16 +41,26 @@ def _indexed(before: State, after: State) -> Iterable[Key]:
 def _open(before: State, after: State) -> Iterable[Key]:
     """Return the keys of what is open, and differs, in either of the states."""
     old, new = before.live, after.live
-    if old is not new:
-        return (*old, *new)
-    if before.ropes is after.ropes:
-        return ()
-    written = [place for place, (was, now) in enumerate(zip(before.ropes, after.ropes, strict=True)) if was is not now]
-    name, kind, _, place = after.pen
-    if written == [place]:
-        return ((kind, name),)
-    places = set(written)
-    return [key for key, one in new.items() if one[3] in places]
+    return written(before, after) if old is new else (*old, *new)
+
+
+def written(before: State, after: State) -> list[Key]:
+    """Return which of the open entities, the same in both states, have not written the same."""
+    live, was, now = after.live, before.ropes, after.ropes
+    if was is now:
+        return []
+    if len(now) == 1:
+        return [*live]
+    places = {place for place, (old, new) in enumerate(zip(was, now, strict=True)) if old is not new}
+    if len(places) == 1 and type(live) is not dict:
+        # Of very many one is found by the name that the last delta gave.
+        place, name = places.pop(), after.pen[2]
+        for kind in (TEXT, REASONING, CALL):
+            one = live.get((kind, name))
+            if one is not None and one[3] == place:
+                return [(kind, name)]
+        places = {place}
+    return [key for key, one in live.items() if one[3] in places]
 
 
 def _is_same(old: Entry | None, new: Entry | None) -> bool:

@@ -22,7 +22,7 @@ from reducer._links import Links
 from reducer._project import Layout, Origin, Snapshot, snapshot_of
 from reducer._state import CALL, EMPTY, Entry, Key, State
 from reducer._text import text
-from reducer._touched import Touched, common_rows, is_moved, touched
+from reducer._touched import Touched, common_rows, is_moved, touched, written
 from reducer._window import pending_of, windowed
 
 Message: TypeAlias = "dict[str, Any]"
@@ -81,11 +81,11 @@ class View:
         before = self.state
         if state is before:
             return Changes()
-        written = self._written(before, state)
-        if written is not None:
+        altered_one = self._written(before, state)
+        if altered_one is not None:
             self._laid = self._laid._replace(state=state)
             runs, runs_from = runs_since(before, state)
-            return Changes(altered=[written], runs=runs, runs_from=runs_from)
+            return Changes(altered=[altered_one], runs=runs, runs_from=runs_from)
         differing = touched(before, state)
         removed, placed, altered = self._follow(before, state, differing)
         pending = self._pending
@@ -98,32 +98,27 @@ class View:
 
         A stream is mostly deltas, so this is the short way: `None` where anything is out of the ordinary.
         """
-        position, live, ropes, conversation, session, pen = state
-        name, kind, _, place = pen
+        position, live, ropes, conversation, session, _ = state
         if (
-            place < 0
-            or live is not before.live
+            live is not before.live
             or conversation is not before.conversation
             or session is not before.session
             or not self._is_made
         ):
             return None
-        rope, was = ropes[place], before.ropes[place]
-        key: Key = (kind, name)
-        shown = self._at.get(key)
-        # The delta is the last event, of what was written before the view knew it, and others have written nothing.
+        keys = written(before, state)
+        if len(keys) != 1:
+            return None
+        key = keys[0]
+        entity, _, _, place, _ = live[key]
+        rope, was, shown = ropes[place], before.ropes[place], self._at.get(key)
+        # Whatever the view was shown before, the delta is the last of all events.
         if was is None or rope is None or rope[3] != position - 1 or position <= before.position or shown is None:
             return None
-        if len(ropes) > 1 and any(
-            one is not other
-            for number, (one, other) in enumerate(zip(ropes, before.ropes, strict=True))
-            if number != place
-        ):
-            return None
         number = shown[-1]
-        entity, item = live[key][0], self._items[number]
+        item = self._items[number]
         old: Any = self._messages[number]
-        if kind == CALL:
+        if key[0] == CALL:
             calls = [*old["toolCalls"]]
             within = item.calls.index(key)
             function = {"name": entity.name, "arguments": text(rope)}
