@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
@@ -94,3 +95,67 @@ class TestView:
             state = passed[place % len(passed)]
             view.update(state)
             assert view.snapshot() == project(state, layout)
+
+
+NAMES = ("abcd", "abcdefgh", "abcdefghijklmno", ("a", "b", "c", "1", "text"), ("a", "b", "c", "a#1", "text"))
+"""Ids that collide often, seldom, and with those that are made of others."""
+
+
+def crowded(chance: random.Random) -> Stream:
+    """Return events in any order on few ids, of the kinds that share rows, calls and results."""
+    names = chance.choice(NAMES)
+
+    def event() -> dict[str, Any]:
+        one, other, tag = chance.choice(names), chance.choice(names), chance.choice(({}, {}, {"subagentRunId": "s"}))
+        role = chance.choice(("assistant", "assistant", "user"))
+        parent = chance.choice(({}, {"parentMessageId": other}))
+        subtype = chance.choice(("message", "tool-call"))
+        kinds: dict[str, tuple[int, dict[str, Any]]] = {
+            "TEXT_MESSAGE_START": (16, {"messageId": one, "role": role, **tag}),
+            "TEXT_MESSAGE_CONTENT": (14, {"messageId": one, "delta": "x"}),
+            "TEXT_MESSAGE_END": (6, {"messageId": one}),
+            "REASONING_MESSAGE_START": (6, {"messageId": one, "role": "reasoning", **tag}),
+            "REASONING_MESSAGE_CONTENT": (6, {"messageId": one, "delta": "y"}),
+            "TOOL_CALL_START": (14, {"toolCallId": one, "toolCallName": "f", **parent, **tag}),
+            "TOOL_CALL_ARGS": (6, {"toolCallId": one, "delta": "z"}),
+            "TOOL_CALL_END": (4, {"toolCallId": one}),
+            "TOOL_CALL_RESULT": (13, {"messageId": other, "toolCallId": one, "content": "r", **tag}),
+            "REASONING_ENCRYPTED_VALUE": (5, {"subtype": subtype, "entityId": one, "encryptedValue": other}),
+            "ACTIVITY_SNAPSHOT": (3, {"messageId": one, "activityType": "p", "content": {other: 1}}),
+            "MESSAGES_SNAPSHOT": (1, {"messages": [stated(name) for name in chance.sample(names, 3)]}),
+            "RUN_FINISHED": (1, {"threadId": "t", "runId": "r"}),
+            "RUN_STARTED": (2, {"threadId": "t", "runId": other}),
+        }
+        kind = chance.choices([*kinds], [weight for weight, _ in kinds.values()])[0]
+        return {"type": kind, **kinds[kind][1]}
+
+    def stated(name: str) -> dict[str, Any]:
+        call = {"id": chance.choice(names), "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        kinds: list[dict[str, Any]] = [
+            {"role": "user", "content": "u"},
+            {"role": "assistant", "content": "w", "toolCalls": [call]},
+            {"role": "tool", "toolCallId": chance.choice(names), "content": "q"},
+        ]
+        return {"id": name, **chance.choice(kinds)}
+
+    return [event() for _ in range(chance.choice((15, 30, 50)))]
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+@pytest.mark.parametrize("seed", range(6))
+def test_crowded(seed: int, layout: Layout) -> None:
+    """A view and the changes of two states are right on streams where nearly everything hangs together."""
+    chance = random.Random(seed)
+    for _ in range(8):
+        view, shown, passed = View(layout=layout), [project(EMPTY, layout)], states(crowded(chance))
+        for state in passed[1:]:
+            told, whole = view.update(state), project(state, layout)
+            assert told._messages(shown[-1]) == (whole.messages, whole.origins)
+            assert [*view.messages] == whole.messages
+            assert view._pending == whole.pending_tool_calls
+            shown.append(whole)
+        for _ in range(20):
+            one = chance.randrange(len(passed))
+            other = chance.choice((min(one + 1, len(passed) - 1), chance.randrange(len(passed))))
+            told = changes(passed[one], passed[other], layout)
+            assert told._messages(shown[one]) == (shown[other].messages, shown[other].origins)
