@@ -12,6 +12,7 @@ Events are objects of the official SDK, or their wire form.
 from __future__ import annotations
 
 from reducer._batch import fold_all
+from reducer._changes import Altered, Changes, Placed
 from reducer._checkpoint import dumps, loads
 from reducer._compact import compact
 from reducer._decode_all import decode_all
@@ -21,6 +22,7 @@ from reducer._rejoin import rejoin
 from reducer._replay import hydrate
 from reducer._run_input import run_input
 from reducer._state import EMPTY, Anomaly, State
+from reducer._view import View, changes
 from reducer._wire import Event, decode
 from reducer.errors import (
     CheckpointError,
@@ -33,18 +35,23 @@ from reducer.errors import (
 
 __all__ = [
     "EMPTY",
+    "Altered",
     "Anomaly",
+    "Changes",
     "CheckpointError",
     "Event",
     "Layout",
     "MalformedEvent",
     "Origin",
+    "Placed",
     "ProtocolViolation",
     "ReducerError",
     "ResumeError",
     "Snapshot",
     "State",
     "TruncatedRun",
+    "View",
+    "changes",
     "compact",
     "decode",
     "decode_all",

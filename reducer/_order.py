@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reducer._names import Taken
-from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, opened
+from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, held, opened
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
@@ -41,9 +41,9 @@ class Conversed:
     """One look at a conversation: all entities by key in one dict, the rows of messages, the calls in them."""
 
     def __init__(self, state: State) -> None:
-        self.timeline = state.conversation.timeline
+        self.timeline: Sequence[Key] = state.conversation.timeline
         self.settled = state.conversation.settled
-        self.entries = state.conversation.index.to_dict()
+        self.entries: dict[Key, Entry] = state.conversation.index.to_dict()
         self.entries.update(opened(state))
         self._rows: dict[Key, tuple[Row, ...]] = {}
         self.grouped = grouped(self.entries)
@@ -94,6 +94,42 @@ class Conversed:
         if head is None:
             head = self._heads[key] = min(self.visible(key))
         return head
+
+
+class Stretch(Conversed):
+    """One look at the end of a conversation that can be laid out alone, from the row `start` on."""
+
+    def __init__(self, state: State, grouped: dict[Key, dict[int, list[Key]]], start: int = 0) -> None:
+        conversation = state.conversation
+        timeline = conversation.timeline
+        self.timeline = timeline if not start else [timeline[number] for number in range(start, len(timeline))]
+        self.settled = None if start else conversation.settled
+        self.entries = _Found(state)
+        self._rows = {}
+        self.grouped = grouped
+        self._visible = {}
+        self._heads = {}
+
+
+class _Found(dict[Key, Entry]):
+    """The entities of a state, each looked up when it is asked for."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+
+    def __missing__(self, key: Key) -> Entry:
+        entry = held(self._state, key) or self._state.conversation.index.get(key)
+        if entry is None:
+            raise KeyError(key)
+        self[key] = entry
+        return entry
+
+    def get(self, key: Key, default: Any = None) -> Any:
+        try:
+            return self[key]
+        except KeyError:
+            return default
 
 
 def occurrences(keys: Iterable[Key]) -> Iterator[tuple[Key, int]]:

@@ -6,15 +6,15 @@ This is the one place that makes messages out of entities: fresh plain dicts in 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
 import attrs
 
 from reducer._frozen import freeze, same, thaw
-from reducer._order import Conversed, merged_order, names, streamed_names, streamed_order
-from reducer._state import ACTIVITY, RESULT, Anomaly, Entry, Key, Row, Run, State
+from reducer._order import Conversed, Shown, merged_order, names, streamed_names, streamed_order
+from reducer._state import ACTIVITY, RESULT, Anomaly, Entry, Key, Row, Run, Session, State
 from reducer._text import text
 
 
@@ -31,6 +31,10 @@ class Origin(NamedTuple):
     span: tuple[int, int]
     run_id: str | None
     owner: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the origin as JSON, camelCase."""
+        return {"span": list(self.span), "runId": self.run_id, "owner": self.owner}
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -70,82 +74,105 @@ class Snapshot:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the snapshot as one JSON object, camelCase, fresh."""
-        origins = [{"span": list(o.span), "runId": o.run_id, "owner": o.owner} for o in self.origins]
-        anomalies = [
-            {"code": a.code, "position": a.position, "event": a.event, "detail": a.detail, "fatal": a.fatal}
-            for a in self.anomalies
-        ]
         told = {
             "threadId": self.thread_id,
             "messages": self.messages,
-            "origins": origins,
+            "origins": [origin.to_dict() for origin in self.origins],
             "state": self.state,
             "interrupts": self.interrupts,
             "runs": self.runs,
             "pendingToolCalls": self.pending_tool_calls,
             "usage": self.usage,
-            "anomalies": anomalies,
+            "anomalies": [anomaly_told(anomaly) for anomaly in self.anomalies],
             "anomalyCounts": self.anomaly_counts,
         }
         return {name: thaw(freeze(value)) for name, value in told.items()}
+
+
+def anomaly_told(anomaly: Anomaly) -> dict[str, Any]:
+    """Return an anomaly in wire form."""
+    return {
+        "code": anomaly.code,
+        "position": anomaly.position,
+        "event": anomaly.event,
+        "detail": anomaly.detail,
+        "fatal": anomaly.fatal,
+    }
 
 
 def project(state: State, layout: Layout = Layout.STREAMED) -> Snapshot:
     """Return what a reader sees of `state`; the state stays as it is, and nothing in the snapshot reaches into it."""
     look = Conversed(state)
     made = _streamed(look) if layout is Layout.STREAMED else _merged(look)
-    session = state.session
-    starts = [run.first for run in session.runs]
-    runs = [None, *(run.run_id for run in session.runs)]
+    runs = state.session.runs
     messages: list[dict[str, Any]] = []
     origins: list[Origin] = []
+    starts = [run.first for run in runs]
+    names = [None, *(run.run_id for run in runs)]
     for message, owner, span in made:
         messages.append(message)
-        origins.append(Origin(span, runs[bisect_right(starts, span[0])], owner))
+        origins.append(Origin(span, names[bisect_right(starts, span[0])], owner))
+    return snapshot_of(state, messages, origins, pending_calls(look))
+
+
+def snapshot_of(
+    state: State, messages: list[dict[str, Any]], origins: list[Origin], pending_tool_calls: list[str]
+) -> Snapshot:
+    """Return the snapshot of `state` that these messages, origins and calls without a result are in."""
+    session = state.session
     return Snapshot(
         messages=messages,
         origins=origins,
         state=thaw(session.shared),
-        interrupts=[thaw(interrupt) for interrupt in session.interrupts],
-        runs=_runs(state),
-        pending_tool_calls=_pending(look),
-        usage=_usage(session.runs),
-        anomalies=list(session.anomalies.first),
-        anomaly_counts=dict(sorted(session.anomalies.counts.items())),
+        runs=runs_told(state),
+        pending_tool_calls=pending_tool_calls,
         thread_id=session.thread_id,
+        **{name: tell(session) for name, tell in TOLD.items()},
     )
 
 
+TOLD: dict[str, Callable[[Session], Any]] = {
+    "interrupts": lambda session: [thaw(interrupt) for interrupt in session.interrupts],
+    "usage": lambda session: _usage(session.runs),
+    "anomalies": lambda session: list(session.anomalies.first),
+    "anomaly_counts": lambda session: dict(sorted(session.anomalies.counts.items())),
+}
+"""How fields of a snapshot are told of the session."""
+
 Made = tuple[dict[str, Any], "str | None", tuple[int, int]]
+"""A message, its owner and its span."""
 
 
 def _streamed(look: Conversed) -> Iterable[Made]:
     order = streamed_order(look)
-    entries = look.entries
-    for (key, entry, rows, ordinal, calls), name in zip(order, streamed_names(look, order), strict=True):
-        entity, first, last, _ = entry
-        if not rows:
-            yield _whole(name, key, entry), entity.owner, (first, last)
-            continue
-        content = text(*[row[2] for row in rows])
-        heads = not ordinal or ordinal == look.head(key)
-        message: dict[str, Any] = {"id": name, "role": entity.role}
-        if entity.name is not None:
-            message["name"] = entity.name
-        if heads and entity.parts is not None:
-            message["content"] = _parts(entity.parts, content)
-        elif content or not calls:
-            message["content"] = content
-        if calls:
-            message["toolCalls"] = [_call(entries[call]) for call in calls]
-        if heads:
-            _described(message, entity)
-        if entity.owner is not None:
-            message["subagentRunId"] = entity.owner
-        if len(rows) == 1 and not calls:
-            yield message, entity.owner, rows[0][:2]
-        else:
-            yield message, entity.owner, _span(look, rows, calls)
+    for shown, name in zip(order, streamed_names(look, order), strict=True):
+        yield streamed_message(look, shown, name)
+
+
+def streamed_message(look: Conversed, shown: Shown, name: str) -> Made:
+    """Make a message of the STREAMED layout, under the id `name`."""
+    key, entry, rows, ordinal, calls = shown
+    entity, first, last, _ = entry
+    if not rows:
+        return _whole(name, key, entry), entity.owner, (first, last)
+    content = text(*[row[2] for row in rows])
+    heads = not ordinal or ordinal == look.head(key)
+    message: dict[str, Any] = {"id": name, "role": entity.role}
+    if entity.name is not None:
+        message["name"] = entity.name
+    if heads and entity.parts is not None:
+        message["content"] = _parts(entity.parts, content)
+    elif content or not calls:
+        message["content"] = content
+    if calls:
+        message["toolCalls"] = [_call(look.entries[call]) for call in calls]
+    if heads:
+        _described(message, entity)
+    if entity.owner is not None:
+        message["subagentRunId"] = entity.owner
+    if len(rows) == 1 and not calls:
+        return message, entity.owner, rows[0][:2]
+    return message, entity.owner, _span(look, rows, calls)
 
 
 def _span(look: Conversed, rows: Iterable[Row], calls: Iterable[Key]) -> tuple[int, int]:
@@ -163,36 +190,39 @@ def held(state: State) -> list[tuple[Key, dict[str, Any]]]:
 def _merged(look: Conversed, *, own: bool = False) -> Iterable[Made]:
     order = merged_order(look)
     shown = {key: key[1] for key in order} if own else names(look, order)[0]
-    homes = _homes(look)
+    homes = homes_of(look)
     for key in order:
-        entry = look.entries.get(key)
-        if entry is not None and key[0] in (RESULT, ACTIVITY):
-            yield _whole(shown[key], key, entry), entry.entity.owner, (entry.first, entry.last)
-            continue
-        rows = look.rows(key) if entry is not None else ()
-        calls = homes.get(key, [])
-        message: dict[str, Any] = {"id": shown[key], "role": "assistant"}
-        opener: Any = entry.entity if entry is not None else None
-        if calls and (not rows or look.entries[calls[0]].first < rows[0].first):
-            opener = look.entries[calls[0]].entity
-        elif opener is not None:
-            message["role"] = opener.role
-            if opener.name is not None:
-                message["name"] = opener.name
-        if entry is not None and entry.entity.spoken:
-            content = text(*(row.rope for row in rows))
-            parts = entry.entity.parts
-            message["content"] = content if parts is None else _parts(parts, content)
-        if calls:
-            message["toolCalls"] = [_call(look.entries[call]) for call in calls]
-        if entry is not None:
-            _described(message, entry.entity)
-        if opener is not None and opener.owner is not None:
-            message["subagentRunId"] = opener.owner
-        yield message, opener.owner, _span(look, rows, calls)
+        yield merged_message(look, key, homes.get(key, ()), shown[key])
 
 
-def _homes(look: Conversed) -> dict[Key, list[Key]]:
+def merged_message(look: Conversed, key: Key, calls: Sequence[Key], name: str) -> Made:
+    """Make a message of the MERGED layout, which holds `calls`, under the id `name`."""
+    entry = look.entries.get(key)
+    if entry is not None and key[0] in (RESULT, ACTIVITY):
+        return _whole(name, key, entry), entry.entity.owner, (entry.first, entry.last)
+    rows = look.rows(key) if entry is not None else ()
+    message: dict[str, Any] = {"id": name, "role": "assistant"}
+    opener: Any = entry.entity if entry is not None else None
+    if calls and (not rows or look.entries[calls[0]].first < rows[0].first):
+        opener = look.entries[calls[0]].entity
+    elif opener is not None:
+        message["role"] = opener.role
+        if opener.name is not None:
+            message["name"] = opener.name
+    if entry is not None and entry.entity.spoken:
+        content = text(*(row.rope for row in rows))
+        parts = entry.entity.parts
+        message["content"] = content if parts is None else _parts(parts, content)
+    if calls:
+        message["toolCalls"] = [_call(look.entries[call]) for call in calls]
+    if entry is not None:
+        _described(message, entry.entity)
+    if opener is not None and opener.owner is not None:
+        message["subagentRunId"] = opener.owner
+    return message, opener.owner, _span(look, rows, calls)
+
+
+def homes_of(look: Conversed) -> dict[Key, list[Key]]:
     """Return the calls of each MERGED message, in the order in which they opened."""
     homes: dict[Key, list[Key]] = {}
     for key in dict.fromkeys(look.timeline):
@@ -247,8 +277,10 @@ def _described(made: dict[str, Any], entity: Any) -> None:
         made["metadata"] = thaw(entity.metadata)
 
 
-def _runs(state: State) -> list[dict[str, Any]]:
-    session, runs = state.session, list(state.session.runs)
+def runs_told(state: State, since: int = 0) -> list[dict[str, Any]]:
+    """Return the runs in wire form, from the one with the index `since` on."""
+    session = state.session
+    runs = [session.runs[number] for number in range(since, len(session.runs))]
     if runs and runs[-1].status == "running":
         runs[-1] = runs[-1]._replace(last=state.position - 1, subagents=session.scope.subagents)
     return [_run(run) for run in runs]
@@ -279,7 +311,7 @@ def _run(run: Run) -> dict[str, Any]:
     return told
 
 
-def _pending(look: Conversed) -> list[str]:
+def pending_calls(look: Conversed) -> list[str]:
     """Return the ids of the calls that have no result, in the order in which they opened."""
     calls = [
         look.entries[call]

@@ -9,7 +9,7 @@
 3. What goes wrong here is reported and leaves the stream alone; what goes wrong in the stream is the stream's to raise.
 4. However the stream ends, what was folded stays folded, and `on_end` is told of it.
 
-`Recorder` is the one thing of this library that changes. It is for one task, or one thread, at a time.
+`Recorder` changes, as nothing else of this library but `View` does. It is for one task, or one thread, at a time.
 """
 
 from __future__ import annotations

@@ -25,10 +25,12 @@ import reducer
 from reducer import (
     EMPTY,
     Anomaly,
+    Changes,
     CheckpointError,
     Layout,
     MalformedEvent,
     Origin,
+    Placed,
     ProtocolViolation,
     ReducerError,
     ResumeError,
@@ -575,10 +577,10 @@ def attrs_of(given_: Any) -> list[str]:
     """Return the public attributes of a record, or the facts of an error."""
     if isinstance(given_, type) and issubclass(given_, ReducerError):
         return [*given_._facts]
-    if given_ in (Snapshot, Anomaly):
+    if given_ in (Snapshot, Anomaly, Changes):
         return [field.name for field in attrs.fields(given_)]
-    if given_ is Origin:
-        return [*Origin._fields]
+    if given_ in (Origin, Placed):
+        return [*given_._fields]
     if given_ is Layout:
         return [f"Layout.{member.name}" for member in Layout]
     return []

@@ -23,7 +23,7 @@ from ag_ui.core import Event
 from jsonpatch import JsonPatch
 from pydantic import TypeAdapter
 
-from reducer import EMPTY, decode_all, fold, fold_all, project
+from reducer import EMPTY, View, decode_all, fold, fold_all, project
 from reducer._decode_all import line_decoder
 
 Events = Sequence[Any]
@@ -46,13 +46,17 @@ def folds_all(settled: Events, events: Events) -> Call:
 
 
 def folds_and_projects(settled: Events, events: Events) -> Call:
-    """`fold`, and `project` after every event."""
+    """`fold`, and after every event a `View` brought up to date and its messages asked for."""
     before = fold_all(EMPTY, settled)
-    project(before)
+    view = View(before)
+    assert len(view.messages) >= 0  # made now, and not when they are measured
 
-    def call() -> None:
+    def call() -> int:
+        shown = 0
         for state in accumulate(events, fold, initial=before):
-            project(state)
+            view.update(state)
+            shown = len(view.messages)
+        return shown
 
     return call
 

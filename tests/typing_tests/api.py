@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from itertools import accumulate
 from typing import Any
@@ -12,12 +13,15 @@ from typing_extensions import assert_type
 from reducer import (
     EMPTY,
     Anomaly,
+    Changes,
     Layout,
     MalformedEvent,
     ProtocolViolation,
     ReducerError,
     Snapshot,
     State,
+    View,
+    changes,
     decode,
     decode_all,
     finish,
@@ -58,6 +62,11 @@ def what_a_reader_sees(state: State) -> None:
     snapshot = assert_type(project(state), Snapshot)
     assert_type(project(state, Layout.MERGED), Snapshot)
     assert_type(project(state, layout=Layout.STREAMED), Snapshot)
+    assert_type(changes(EMPTY, state, Layout.MERGED).apply(snapshot), Snapshot)
+    view = View(state, layout=Layout.MERGED)
+    assert_type(view.update(EMPTY), Changes)
+    assert_type(view.messages, Sequence[dict[str, Any]])
+    assert_type(view.snapshot(), Snapshot)
     assert_type(snapshot.messages, list[dict[str, Any]])
     assert_type(snapshot.interrupts, list[dict[str, Any]])
     assert_type(snapshot.anomalies, list[Anomaly])
