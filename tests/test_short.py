@@ -77,7 +77,7 @@ def test_owner_of_another_run() -> None:
     """What goes on without a start in a later run is whose the run's input says, not whose it was."""
     told = {"threadId": "t", "runId": "r2", "messages": [{"id": "m", "role": "assistant", "content": "hi"}]}
     tagged = {"messageId": "m", "subagentRunId": "s"}
-    echo = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+    echo: dict[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
     stream: list[dict[str, Any]] = [
         {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
         {"type": "TEXT_MESSAGE_START", "role": "assistant", **tagged},

@@ -210,7 +210,7 @@ def ids_of(keys: Iterable[Key]) -> Ids:
 
 
 def _is_beside(key: Key) -> bool:
-    return key[0] == TEXT and len(key) > 2  # noqa: PLR2004 - the kind and the id
+    return key[0] == TEXT and len(key) > 2
 
 
 def flag_shared(state: State, event: Any, key: Key) -> State:
