@@ -1182,7 +1182,8 @@ class Model:
                 self.calls.append(one)
             elif one.open:
                 # It stays open, with nothing to show.
-                self.calls.append(Call(one.id, one.name, open=True, said=one.said))
+                left = Call(one.id, one.name, open=True, said=one.said, answered=one.answered, streamed=one.streamed)
+                self.calls.append(left)
         self.calls += stated
 
     def bind_results(self, rows: list[Row]) -> None:

@@ -49,10 +49,10 @@ def flag(state: State, event: Any, code: str, detail: str = "") -> State:
 def find(state: State, key: Key) -> Entry | None:
     """Return the entity under `key`, open or not; one that a snapshot dropped and that has ended is none."""
     entry = held(state, key)
-    if entry is None:
-        entry = state.conversation.index.get(key)
-        return None if entry is None or is_gone(entry) else entry
-    return entry
+    if entry is not None:
+        return entry
+    entry = state.conversation.index.get(key)
+    return None if entry is None or is_gone(entry) else entry
 
 
 def is_gone(entry: Entry) -> bool:

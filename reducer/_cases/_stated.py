@@ -7,7 +7,8 @@ from typing import Any
 
 from pyrsistent import pvector
 
-from reducer._cases._entities import claim, find, is_cut, update
+from reducer._cases._entities import claim, find, update
+from reducer._cases._mark import is_current
 from reducer._frozen import Object, freeze
 from reducer._index import assoc, dissoc
 from reducer._interrupts import Interrupts
@@ -85,7 +86,7 @@ def stated(
     rope = append(None, content, now) if isinstance(content, str) else None
     calls = message.get("toolCalls") or ()
     open_one = held(state, key)
-    if open_one is not None and not calls and not is_cut(state.conversation, open_one.entity, open_one.first):
+    if open_one is not None and not calls and is_current(state, open_one):
         # The stream goes on in the restated row; what was closed goes on, if ever, in a row of its own.
         return state, {key: Entry(entity, now, now, rope)}
     found: dict[Key, Entry] = {}

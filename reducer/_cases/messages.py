@@ -153,13 +153,10 @@ def _remembered(state: State, before: dict[Key, Entry]) -> State:
     """Keep whose the dropped messages and calls were: within its run an id stays its owner's."""
     here = len(state.session.runs)
     known = [(key, entry.entity) for key, entry in before.items() if key[0] != RESULT and entry.entity.run == here]
-    gone = [(key[:2], on_record(state, key, entity)) for key, entity in known if _has_nothing(find(state, key))]
+    left = [(key, entity) for key, entity in known if (entry := find(state, key)) is None or is_gone(entry)]
+    gone = [(key[:2], on_record(state, key, entity)) for key, entity in left]
     owners = {key: owner[0] for key, owner in gone if owner is not None}
     return scoped(state, owners={**state.session.scope.owners, **owners}) if owners else state
-
-
-def _has_nothing(entry: Entry | None) -> bool:
-    return entry is None or (isinstance(entry.entity, Message) and is_gone(entry))
 
 
 def _readdressed(look: Conversed, told: dict[Key, Any]) -> dict[Key, Key]:

@@ -9,6 +9,7 @@ import pytest
 from reducer import EMPTY, MalformedEvent, decode
 from tests.cases.build import (
     FINISHED,
+    IN_RUN,
     STARTED,
     Wire,
     activity,
@@ -170,6 +171,14 @@ class TestMessagesSnapshot:
         events = [text("START"), text("CONTENT", delta="a"), *mused("g", "hm"), snapshot(message("m", "a"))]
         events.append(text("CONTENT", delta="b"))
         assert streamed(*events) == [message("m", "a"), message("g", "hm", role="reasoning"), message("m#1", "b")]
+        told = snapshot(message("m", "a"))
+        for onto in (IN_RUN, EMPTY):
+            again = streamed(
+                told, text("CONTENT", delta=""), told, *mused("g", "hm"), text("CONTENT", delta="b"), onto=onto
+            )
+            assert ids(again) == ["m", "g", "m#1"]
+            bare = [told, text("CONTENT", delta=""), snapshot(message("m", "a"), USER), text("CONTENT", delta="b")]
+            assert ids(streamed(*bare, onto=onto)) == ["m", "u", "m#1"]
 
     def test_an_open_message_with_calls_takes_more(self) -> None:
         """A restated message that is open and holds calls is a group for calls that name it; a closed one is none."""
