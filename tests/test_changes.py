@@ -185,6 +185,12 @@ FAR: dict[str, Stream] = {
         {"type": "TOOL_CALL_RESULT", "messageId": "c", "toolCallId": "other", "content": "r"},
         {"type": "TEXT_MESSAGE_CONTENT", "messageId": "q", "delta": "z"},
     ],
+    "a call has the id of a message far before": [
+        {"type": "TEXT_MESSAGE_START", "messageId": "c", "subagentRunId": "s"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": "z"} for name in ("n", "o")),
+        {"type": "TOOL_CALL_START", "toolCallId": "b", "toolCallName": "f"},
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+    ],
     "a call is answered before it comes": [
         {"type": "TEXT_MESSAGE_CONTENT", "messageId": "n", "delta": "z"},
         {"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c", "content": "r"},
