@@ -131,14 +131,10 @@ def runs_since(before: State, after: State) -> tuple[list[dict[str, Any]], int |
     Runs before the last are over and stay as they are, so what stands before a run that two states share is shared.
     """
     old, new = before.session.runs, after.session.runs
-    if before.session is after.session:
-        # How far the run that goes on has come is not in its record.
-        since = len(new) - 1
-        is_same = before.position == after.position or since < 0 or new[since].status != "running"
-        return ([], None) if is_same else (runs_told(after, since), since)
     since = min(len(old), len(new))
     while since and old[since - 1] is not new[since - 1]:
         since -= 1
+    # How far the run that goes on has come is not in its record.
     if since and new[since - 1].status == "running":
         since -= 1
     was, now = runs_told(before, since), runs_told(after, since)

@@ -15,17 +15,19 @@ from typing import Any, TypeAlias
 from pyrsistent import PVector, pvector
 
 from reducer._changes import Altered, Changes
-from reducer._compare import Ops, Pair, compared, fresh, is_other, renewed, runs_since, told_of
+from reducer._compare import Ops, Pair, compared, fresh, is_other, renewed, told_of
 from reducer._frozen import to_wire
 from reducer._laid import Item, Laid
 from reducer._links import Links
-from reducer._project import Layout, Origin, Snapshot, snapshot_of
-from reducer._state import CALL, EMPTY, Entry, Key, State
+from reducer._project import Layout, Origin, Snapshot, runs_told, snapshot_of
+from reducer._state import CALL, EMPTY, Entry, Key, Session, State
 from reducer._text import text
 from reducer._touched import Touched, common_rows, is_moved, touched, written
 from reducer._window import pending_of, windowed
 
 Message: TypeAlias = "dict[str, Any]"
+_BARE = 4
+"""So many members a run has that nothing more was told of than its ids: with its status and span, all plain."""
 
 
 class View:
@@ -46,6 +48,7 @@ class View:
         self._messages: PVector[Message | None] = pvector()
         self._origins: PVector[Origin | None] = pvector()
         self._is_made = False
+        self._run: tuple[Session | None, dict[str, Any]] = (None, {})
         _, items = self._items_from(0)
         self._take(0, items)
         self._put(0, [(None, None)] * len(items))
@@ -83,9 +86,9 @@ class View:
             return Changes()
         altered_one = self._written(before, state)
         if altered_one is not None:
-            self._laid = self._laid._replace(state=state)
-            runs, runs_from = runs_since(before, state)
-            return Changes(altered=[altered_one], runs=runs, runs_from=runs_from)
+            _, layout, links = self._laid
+            self._laid = Laid(state, layout, links)
+            return Changes([], [], [altered_one], [], *self._running(state), {})
         differing = touched(before, state)
         removed, placed, altered = self._follow(before, state, differing)
         pending = self._pending
@@ -133,6 +136,18 @@ class View:
         self._messages = self._messages.set(number, message)
         self._origins = self._origins.set(number, origin)
         return Altered(fresh(message), origin)
+
+    def _running(self, state: State) -> tuple[list[dict[str, Any]], int | None]:
+        """Return the run that goes on, and its index: with each event its span grows, and its record stays."""
+        session, (known, told) = state.session, self._run
+        last = len(session.runs) - 1
+        if last < 0 or session.runs[last].status != "running":
+            return [], None
+        if known is not session:
+            told = runs_told(state, last)[0]
+            self._run = (session, told)
+        told = {**told, "span": [session.runs[last].first, state.position - 1]}
+        return [told if len(told) == _BARE else fresh(told)], last
 
     def _follow(self, before: State, state: State, differing: Touched) -> Ops:
         """Show the messages of `state`, of which `differing` entities are not as they were; return what was done."""

@@ -11,7 +11,7 @@ from reducer._laid import Item, Laid
 from reducer._links import Links, instead
 from reducer._order import Conversed
 from reducer._project import Layout, pending_calls
-from reducer._state import CALL, RESULT, Entry, Key, State
+from reducer._state import CALL, RESULT, TEXT, Entry, Key, State
 from reducer._touched import Touched
 
 FIRST_LOOK = 8
@@ -43,8 +43,21 @@ class Window(Links):
         self._find_calls(state, keys, find(state, timeline[0]) if timeline else None)
         for call in [*self._calls]:
             self._lead(state, call, here)
+        self._find_homes(state)
         for layer in conversation.index:
             self._find_results(state, [key for key in layer if key[0] == RESULT and key not in here])
+
+    def _find_homes(self, state: State) -> None:
+        """Note that a message which holds calls for the specification's consumer stands before all that is here."""
+        names = {key[1]: None for key in self.rows}
+        for key in self._places:
+            call = find(state, key)
+            if call is not None:
+                names[call.entity.home] = None
+        for name in names:
+            for home in ((TEXT, name), (TEXT, name, "assistant")):
+                if home not in self.rows and _count(find(state, home)):
+                    self.rows[home] = [0]
 
     def _find_results(self, state: State, keys: Iterable[Key]) -> None:
         """Note that a call which is known has a result that stands before all that is here."""

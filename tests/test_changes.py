@@ -159,3 +159,71 @@ def test_crowded(seed: int, layout: Layout) -> None:
             other = chance.choice((min(one + 1, len(passed) - 1), chance.randrange(len(passed))))
             told = changes(passed[one], passed[other], layout)
             assert told._messages(shown[one]) == (shown[other].messages, shown[other].origins)
+
+
+START = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+FAR: dict[str, Stream] = {
+    "a call joins a group behind which another lane has opened": [
+        {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "f", "subagentRunId": "s"},
+        {"type": "TEXT_MESSAGE_START", "messageId": "m"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x"},
+        {"type": "TOOL_CALL_START", "toolCallId": "c2", "toolCallName": "f", "subagentRunId": "s"},
+        {"type": "REASONING_MESSAGE_START", "messageId": "g", "role": "reasoning"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "y"},
+    ],
+    "an id arrives that was made": [
+        {"type": "TEXT_MESSAGE_START", "messageId": "a"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "x"},
+        {"type": "REASONING_MESSAGE_START", "messageId": "g", "role": "reasoning"},
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": "g", "delta": "x"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "y"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": "z"} for name in ("n", "o", "p", "a#1", "q")),
+    ],
+    "a result has the id of a call that is a message of its own": [
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": "z"} for name in ("n", "o", "p")),
+        {"type": "TOOL_CALL_RESULT", "messageId": "c", "toolCallId": "other", "content": "r"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "q", "delta": "z"},
+    ],
+    "a call has the id of a message far before": [
+        {"type": "TEXT_MESSAGE_START", "messageId": "c", "subagentRunId": "s"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": "z"} for name in ("n", "o")),
+        {"type": "TOOL_CALL_START", "toolCallId": "b", "toolCallName": "f"},
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+    ],
+    "a call is answered before it comes": [
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "n", "delta": "z"},
+        {"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c", "content": "r"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": "z"} for name in ("o", "p", "q")),
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+    ],
+    "a call is made again under another parent": [
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "z"},
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f", "parentMessageId": "a"},
+        {"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c", "content": "r"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": "z"} for name in ("o", "p", "q")),
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f", "parentMessageId": "q"},
+        {"type": "TOOL_CALL_RESULT", "messageId": "r2", "toolCallId": "c", "content": "r"},
+    ],
+    "an empty reasoning is claimed late": [
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "n", "delta": "z"},
+        {"type": "REASONING_MESSAGE_START", "messageId": "g", "role": "reasoning"},
+        *({"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": "z"} for name in ("o", "p", "q")),
+        {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "message", "entityId": "g", "encryptedValue": "v"},
+    ],
+}
+"""Streams whose last events change what stands far before, or is named like it."""
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+@pytest.mark.parametrize("stream", FAR.values(), ids=FAR)
+def test_far(stream: Stream, layout: Layout) -> None:
+    """A view and the changes of two states are right where the end of a thread hangs together with its beginning."""
+    passed = states([START, *stream])
+    view, shown = View(layout=layout), [project(state, layout) for state in passed]
+    for number, state in enumerate(passed):
+        view.update(state)
+        assert view.snapshot() == shown[number]
+        for earlier in range(number + 1):
+            assert changes(passed[earlier], state, layout).apply(shown[earlier]) == shown[number]
+            assert changes(state, passed[earlier], layout).apply(shown[number]) == shown[earlier]
