@@ -130,9 +130,13 @@ def _going_on(state: State, run: Run) -> Iterator[Wire]:
     yield _opening(state, run)
     yield {"type": "STATE_SNAPSHOT", "snapshot": thaw(state.session.shared)}
     yield from _subagents(state.session.scope)
+    messages = _without_arguments(_messages(state), live)
     for key, entry in dropped.items():
         yield _start(key, entry.entity)
-    yield messages_snapshot(_without_arguments(_messages(state), live), mark(state))
+    if not {entry.entity.home for key, entry in dropped.items() if key[0] == CALL}.isdisjoint(_ids(messages)):
+        # A snapshot leaves a message where it is: one that a dropped call has made stood first.
+        yield messages_snapshot([], {})
+    yield messages_snapshot(messages, mark(state))
     yield from _phases(state)
     for key, entry in {**dropped, **explicit}.items():
         yield from _opened(key, entry, again=key in explicit)
@@ -185,6 +189,10 @@ def _is_dropped(key: Key, entry: Entry) -> bool:
     if key[0] == CALL:
         return entry.entity.place is None and entry.entity.name != ""
     return entry.first < 0 and not entry.entity.rows
+
+
+def _ids(messages: list[Wire]) -> Iterator[str]:
+    return (message["id"] for message in messages)
 
 
 def _without_arguments(messages: list[Wire], live: Mapping[Key, Entry]) -> list[Wire]:

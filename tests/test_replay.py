@@ -176,6 +176,12 @@ def told(snapshot: Snapshot) -> tuple[Any, ...]:
 RESULT_DROPPED = [START, *call("c", "m"), result("x", "c"), restated(HOLDER), *text("m", "hi"), FINISH]
 DROPPED = [START, text("m")[0], *call("c", "m")[:1], restated(), call("c")[1], text("m")[1], FINISH]
 RESULT_FIRST = [START, result("x", "c"), *call("c", "m"), FINISH]
+DROPPED_HOME = [
+    START,
+    call("c")[0],
+    restated({"id": "m", "role": "user", "content": "hi"}, {**HOLDER, "id": "c", "toolCalls": []}),
+]
+REUSED = [START, *call("c"), result("x", "c"), call("c", "m")[0], result("y", "c"), call("c")[1], FINISH]
 ASKED_TWICE = [
     {**START, "input": {"threadId": "t", "runId": "r", "messages": []}},
     {**FINISH, "outcome": ASKS},
@@ -194,6 +200,8 @@ class TestRejoining:
     @example(RESULT_DROPPED, 5)
     @example(RESULT_FIRST, 4)
     @example(DROPPED, 4)
+    @example(DROPPED_HOME, 3)
+    @example(REUSED, 5)
     @example(ASKED_TWICE, 4)
     def test_rejoining(self, stream: Stream, place: int) -> None:
         """The law, for messages, state, interrupts, pending calls and the last run; what comes is valid all the way."""

@@ -85,7 +85,8 @@ def marked(state: State, metadata: Any) -> State:
     counts = _counts(told.get(ROWS))
 
     def known(key: Key, entry: Entry) -> Entry:
-        if key[0] == CALL and entry.entity.place is not None:
+        # Of calls that share an id it is the last one that is told about.
+        if key[:-1] == (CALL,) and entry.entity.place is not None:
             return _known_call(entry, ids)
         if key[0] in (TEXT, REASONING) and entry.entity.stated:
             return _known_message(entry, ids, counts.get(key[1], 1), has_calls=key in holders)
