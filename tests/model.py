@@ -1020,6 +1020,7 @@ class Model:
             if before in self.dropped:
                 self.dropped.remove(before)
                 entity.open = True
+                entity.rows[0].takes_calls = bool(entity.calls)
             self.create(entity)
         self.settle_calls(self.calls, [call for entity in stated for call in entity.calls])
         self.groups = [row for row in self.groups if row.takes_calls and row.entity.owner == owner_of[row]]
@@ -1157,7 +1158,7 @@ class Model:
             call = Call(stated["id"], function["name"], entity.id, function["arguments"], stated.get("metadata"))
             call.value, call.value_type = stated.get("encryptedValue"), stated.get("encryptedValueType")
             call.home, call.row, call.streamed, call.opened = entity, row, False, self.position
-            row.calls.append(call)
+            row.calls = [*(one for one in row.calls if one.id != call.id), call]
             self.say(call, entity.owner)
         entity.calls = list(row.calls)
         if row.calls:

@@ -260,6 +260,11 @@ class TestMessagesSnapshot:
         told = [message("p", None, (made("c", "1"),)), message("q", None, (made("c", "2"),))]
         assert both(snapshot(*told)) == told
 
+    def test_calls_of_one_message_have_ids_of_their_own(self) -> None:
+        """Of two calls of one id in one message the last stands."""
+        told = message("p", None, (made("c", "1"), made("b"), made("c", "2")))
+        assert both(snapshot(told)) == [message("p", None, (made("b"), made("c", "2")))]
+
     def test_results_stand_behind_their_own_call(self) -> None:
         """Of calls that reuse an id each has its own result behind it, as the snapshot has it."""
         told = [message("p", None, (made("c", "1"),)), answer(), message("q", None, (made("c", "2"),))]
