@@ -16,6 +16,8 @@ from reducer._touched import Touched
 
 FIRST_LOOK = 8
 """How many rows before what changed are looked at first, and again four times as many where that is not enough."""
+ROLES = ("assistant", "user", "system", "developer")
+"""Texts of these roles may stand beside another one under its id."""
 _PLACE, _ANSWERED = 6, 8  # of a call
 
 
@@ -55,7 +57,7 @@ class Window(Links):
             if call is not None:
                 names[call.entity.home] = None
         for name in names:
-            for home in ((TEXT, name), (TEXT, name, "assistant")):
+            for home in ((TEXT, name), *((TEXT, name, role) for role in ROLES)):
                 if home not in self.rows and _count(find(state, home)):
                     self.rows[home] = [0]
 
@@ -68,7 +70,8 @@ class Window(Links):
 
     def _lead(self, state: State, name: str, here: dict[Key, None]) -> None:
         """Note who keeps an id, if that is one that stands before all that is here."""
-        for holder in state.conversation.ids.get(name) or ():
+        beside = ((TEXT, name, role) for role in ROLES)
+        for holder in (*(state.conversation.ids.get(name) or ()), *beside):
             if holder not in here and _count(find(state, holder)):
                 self.first[name] = holder
 
