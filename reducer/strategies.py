@@ -19,6 +19,8 @@ protocol off, or on where they are off because consumers disagree about them:
 
     streams(subagents=False, snapshots=False)
 
+The laws of `reducer.laws`, which hold on all of them, are here too: `LAWS` by name, and each under its own.
+
 An interleaving is drawn as waiting times: each event carries how long its lane waits before it, and lanes are merged
 by clock. So examples shrink to one lane after another wherever the order does not matter, and to few, short lanes.
 """
@@ -36,6 +38,23 @@ from reducer._streams.lanes import Lane, Names, Step
 from reducer._streams.runs import bare_run, by_clock, one_by_one, write_lanes, write_stream
 from reducer._streams.standing import weaver
 from reducer._streams.wild import PATCH_POINTERS, well_formed
+from reducer.laws import (
+    LAWS,
+    adjacency,
+    batching,
+    changes,
+    compaction,
+    delta_insensitivity,
+    hydration,
+    idempotence,
+    lane_independence,
+    nothing_lost,
+    purity,
+    rejoining,
+    resumption,
+    totality,
+    unique_ids,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,21 +63,36 @@ Event = dict[str, Any]
 Stream = list[Event]
 
 __all__ = [
+    "LAWS",
     "Event",
     "Features",
     "Lane",
     "Step",
     "Stream",
+    "adjacency",
+    "batching",
     "broken_streams",
+    "changes",
+    "compaction",
+    "delta_insensitivity",
     "events",
+    "hydration",
+    "idempotence",
     "in_turn",
     "interleavings",
     "json_values",
+    "lane_independence",
     "lanes",
     "merge",
+    "nothing_lost",
     "patches",
+    "purity",
     "recuts",
+    "rejoining",
+    "resumption",
     "streams",
+    "totality",
+    "unique_ids",
 ]
 
 

@@ -37,12 +37,13 @@ from reducer._frozen import same
 from reducer._state import Call, Message, Row
 from reducer._stored.record import Record, attributes
 from reducer._stored.table import RECORDS
+from reducer.laws import resumption
 from reducer.strategies import broken_streams, events, json_values, streams
 from tests.benchmarks import logs
+from tests.test_laws import foldable
 
 Stream = list[dict[str, Any]]
 FOLDER = Path(__file__).parent / "checkpoints"
-RECORDED = sorted((Path(__file__).parent / "golden").glob("*/*.jsonl"))
 EVERYTHING = FOLDER / "everything.jsonl"
 
 ODD = {"early_values": True, "shared_ids": True, "surrogates": True, "value_types": True, "echoed_state": True}
@@ -134,33 +135,8 @@ class TestResumption:
 
     @given(ANY)
     def test_resumption(self, stream: Stream) -> None:
-        """A state that is stored and loaded between all events is the state that was never stored."""
-        kept = stored = EMPTY
-        for event in stream:
-            kept = after(kept, event)
-            data = dumps(after(stored, event))
-            stored = loads(data)
-            assert stored == kept
-            assert dumps(stored) == data
-
-    @given(ANY, st.integers(0, 60))
-    def test_shows(self, stream: Stream, cut: int) -> None:
-        """What a state shows it shows after it was stored, then and at the end of the stream."""
-        found = [EMPTY, *states(stream)]
-        state = found[cut % len(found)]
-        stored = loads(dumps(state))
-        for layout in Layout:
-            _alike(project(stored, layout), project(state, layout))
-
-    @pytest.mark.parametrize("log", RECORDED, ids=lambda path: f"{path.parent.name}/{path.stem}")
-    def test_recorded(self, log: Path) -> None:
-        """A recorded log may be stored after every event."""
-        stream = read(log)
-        for number, state in enumerate(states(stream)):
-            stored = loads(dumps(state))
-            assert stored == state
-            if number % 10 == 0:
-                assert shown(fold_all(stored, stream[number + 1 :])) == shown(fold_all(state, stream[number + 1 :]))
+        """A state that is stored and loaded, time and again, is and shows what it was, and folds on alike."""
+        resumption(foldable(stream))
 
     @given(ANY)
     def test_batches(self, stream: Stream) -> None:
@@ -215,11 +191,6 @@ class TestResumption:
             done = subprocess.run([sys.executable, "-c", script], env=env, check=True, capture_output=True)  # noqa: S603
             written.add(done.stdout)
         assert len(written) == 1
-
-
-def _alike(one: Any, other: Any) -> None:
-    """Compare two snapshots."""
-    assert one == other
 
 
 def test_pending_calls() -> None:

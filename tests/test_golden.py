@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from ag_ui.core import Event as AnyEvent
 from pydantic import TypeAdapter, ValidationError
 
 from reducer import EMPTY, Layout, decode, fold, fold_all, project
+from reducer.laws import LAWS, adjacency, nothing_lost, rejoining, unique_ids
 
 LOGS = sorted((Path(__file__).parent / "golden").glob("*/*.jsonl"))
 ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyEvent)
@@ -55,26 +57,15 @@ def test_whichever_form(log: Path) -> None:
 
 
 @golden
-def test_every_moment(log: Path) -> None:
-    """At every moment of a log ids are unique, positions advance, and a look changes nothing."""
-    state = EMPTY
-    for number, event in enumerate(events(log)):
-        state = fold(state, event)
-        assert state.position == number + 1
-        for layout in Layout:
-            ids = [message["id"] for message in project(state, layout).messages]
-            assert len(ids) == len(set(ids))
-            assert project(state, layout) == project(state, layout)
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_laws(log: Path, law: Callable[[Any], None]) -> None:
+    """A log holds to every law that can be judged on one log."""
+    law(events(log))
 
 
 @golden
-def test_replay_of_the_snapshot(log: Path) -> None:
-    """What a log shows comes out again when it is told as a messages snapshot."""
-    for layout in Layout:
-        shown = project(reduce(fold, events(log), EMPTY), layout)
-        told = [
-            {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
-            {"type": "MESSAGES_SNAPSHOT", "messages": shown.messages},
-            {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
-        ]
-        assert project(reduce(fold, told, EMPTY), layout).messages == shown.messages
+@pytest.mark.parametrize("law", [nothing_lost, unique_ids, adjacency, rejoining])
+def test_every_moment(log: Path, law: Callable[..., None]) -> None:
+    """Those that are quick to judge hold at every moment of it."""
+    stream = events(log)
+    law(stream, at=range(len(stream) + 1))

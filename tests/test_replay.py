@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from reducer import (
     Event,
     Layout,
     MalformedEvent,
-    Snapshot,
     State,
     decode,
     fold,
@@ -29,12 +27,13 @@ from reducer import (
     seed,
 )
 from reducer._frozen import to_wire
+from reducer._laws.judging import thread
 from reducer._objects import event_object
+from reducer.laws import hydration, rejoining
 from reducer.strategies import broken_streams, events, streams
 from tests.reference_client import ReferenceClient
 
 Stream = list[dict[str, Any]]
-LOGS = sorted((Path(__file__).parent / "golden").glob("*/*.jsonl"))
 ALL: dict[str, Any] = {"early_values": True, "value_types": True, "echoed_state": True, "foreign_results": True}
 ANY = st.one_of(streams(**ALL, drop_open=True), streams(**ALL, shared_ids=True))
 
@@ -84,11 +83,6 @@ def folded(stream: list[Any], state: State = EMPTY) -> State:
     return reduce(fold, stream, state)
 
 
-def thread(snapshot: Snapshot) -> tuple[Any, ...]:
-    """Return what a thread is."""
-    return snapshot.messages, snapshot.state, snapshot.interrupts
-
-
 def plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Leave out what is there and empty, which the reference client has at times."""
     empty: dict[str, Any] = {"toolCalls": [], "metadata": {}}
@@ -98,15 +92,16 @@ def plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 class TestHydration:
     """Folding `hydrate(project(s))` projects to the same messages, state and interrupts."""
 
-    @given(ANY, st.sampled_from(Layout), st.booleans())
-    def test_hydration(self, stream: Stream, layout: Layout, as_mapping: bool) -> None:  # noqa: FBT001
+    @given(ANY, st.integers(0, 200))
+    def test_hydration(self, stream: Stream, place: int) -> None:
         """The law, in both layouts, and the events are a run that `fold_strict` takes."""
-        snapshot = project(folded(stream), layout)
-        events = hydrate(snapshot.to_dict() if as_mapping else snapshot, "t", "r")
-        shown = project(reduce(fold_strict, events, EMPTY), layout)
-        assert thread(shown) == thread(snapshot)
-        assert [(run["threadId"], run["runId"]) for run in shown.runs] == [("t", "r")]
-        assert shown.runs[0]["status"] == ("interrupted" if snapshot.interrupts else "finished")
+        hydration(stream, at=[place % (len(stream) + 1), len(stream)])
+
+    @given(ANY)
+    def test_mapping(self, stream: Stream) -> None:
+        """What was stored of a snapshot as JSON is told by the same events."""
+        snapshot = project(folded(stream))
+        assert hydrate(json.loads(json.dumps(snapshot.to_dict())), "t", "r") == hydrate(snapshot, "t", "r")
 
     @pytest.mark.parametrize("layout", list(Layout))
     def test_reference(self, reference: ReferenceClient, layout: Layout) -> None:
@@ -167,12 +162,6 @@ def test_bad_snapshot(snapshot: Any, path: tuple[Any, ...]) -> None:
     assert str(caught.value)
 
 
-def told(snapshot: Snapshot) -> tuple[Any, ...]:
-    """Return what a late reader has to end up with."""
-    last = [(run["runId"], run["status"], run.get("outcome"), run.get("error")) for run in snapshot.runs[-1:]]
-    return *thread(snapshot), set(snapshot.pending_tool_calls), last
-
-
 RESULT_DROPPED = [START, *call("c", "m"), result("x", "c"), restated(HOLDER), *text("m", "hi"), FINISH]
 DROPPED = [START, text("m")[0], *call("c", "m")[:1], restated(), call("c")[1], text("m")[1], FINISH]
 RESULT_FIRST = [START, result("x", "c"), *call("c", "m"), FINISH]
@@ -205,10 +194,8 @@ class TestRejoining:
     @example(ASKED_TWICE, 4)
     def test_rejoining(self, stream: Stream, place: int) -> None:
         """The law, for messages, state, interrupts, pending calls and the last run; what comes is valid all the way."""
-        cut = place % (len(stream) + 1)
-        events = rejoin(folded(stream[:cut]))
-        state = reduce(fold_strict, [*events, *stream[cut:]], EMPTY)
-        assert told(project(state, Layout.MERGED)) == told(project(folded(stream), Layout.MERGED))
+        reduce(fold_strict, stream, EMPTY)
+        rejoining(stream, at=[place % (len(stream) + 1)])
 
     @pytest.mark.slow
     def test_reference(self, reference: ReferenceClient) -> None:
@@ -221,17 +208,6 @@ class TestRejoining:
             assert plain(actual.messages) == plain(expected.messages), case
             assert (actual.state, actual.truncated) == (expected.state, expected.truncated), case
             assert actual.run_error == expected.run_error, case
-
-    @pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-    def test_producers(self, log: Path) -> None:
-        """The law holds for what real producers streamed, but for the ids of THINKING_* material, made of positions."""
-        stream = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-        if any(event["type"].startswith("THINKING_") for event in stream):
-            pytest.skip("has ids that are made of positions")
-        whole, state = thread(project(folded(stream), Layout.MERGED)), EMPTY
-        for cut, event in enumerate(stream):
-            assert thread(project(folded([*rejoin(state), *stream[cut:]]), Layout.MERGED)) == whole, cut
-            state = fold(state, event)
 
     @given(streams(**ALL))
     def test_finished(self, stream: Stream) -> None:
