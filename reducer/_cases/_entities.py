@@ -236,7 +236,7 @@ def close_all(state: State) -> State:
     """A run boundary: whatever is open closes, all rows and groups are cut, and nothing is in scope."""
     index, now = state.conversation.index, state.position
     for key, entry in opened(state).items():
-        index = index.put(key, None if is_gone(entry) else entry)
+        index = index.put(key, entry)
     base = Lane(now, now)
     conversation = state.conversation._replace(index=index, streams=None, lanes={}, opened=now, base=base)
     return State(now, {}, (), conversation, state.session._replace(scope=Scope()))
