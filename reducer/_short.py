@@ -220,6 +220,8 @@ def call(*, sdk: bool) -> Short:
                     or message.owner != tag
                     or (parent is not None and message.started and (message.tag != tag or message.run != run))
                     or (owners and holder in owners)
+                    # A snapshot has dropped it and it has ended: another one opens in its stead.
+                    or (first < 0 and not message.rows)
                 ):
                     return None
                 if first >= lane[0] and first >= 0:

@@ -75,6 +75,20 @@ DROPPED: list[Stream] = [
         {"type": "REASONING_MESSAGE_END", "messageId": "g"},
         NOTHING,
     ],
+    [
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "user"},
+        NOTHING,
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+    ],
+    [
+        {"type": "MESSAGES_SNAPSHOT", "messages": [{**HOLDER, "id": "c1", "subagentRunId": "s"}]},
+        NOTHING,
+        {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "c1", "role": "user", "content": "hi"}]},
+        {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "f"},
+        {"type": "TEXT_MESSAGE_START", "messageId": "c1"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "c1"},
+        NOTHING,
+    ],
 ]
 """Streams in which a snapshot leaves out what is open."""
 
@@ -169,11 +183,13 @@ class TestResumption:
         for state in states(stream):
             assert loads(dumps(state)) == state
 
-    @pytest.mark.parametrize("stream", DROPPED, ids=["call", "message", "closed"])
+    @pytest.mark.parametrize("stream", DROPPED, ids=["call", "message", "closed", "boundary", "beside"])
     def test_dropped(self, stream: Stream) -> None:
         """What a snapshot dropped while it was open comes back as it is, and so do ids that it shares."""
-        for state in states(stream):
-            assert loads(dumps(state)) == state
+        for number, state in enumerate(states(stream), 1):
+            stored = loads(dumps(state))
+            assert stored == state
+            assert fold_all(stored, stream[number:]) == fold_all(state, stream[number:])
 
     def test_no_hash_seed(self) -> None:
         """Two processes with different hash seeds write the same bytes."""

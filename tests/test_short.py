@@ -88,3 +88,17 @@ def test_owner_of_another_run() -> None:
         {"type": "TEXT_MESSAGE_END", **tagged},
     ]
     assert project(alike(stream)).anomaly_counts["attribution-mismatch"] == 2
+
+
+def test_dropped_holder() -> None:
+    """A call does not join a message that a snapshot dropped while it was open and that has ended: it opens another."""
+    stream: list[dict[str, Any]] = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant", "name": "first"},
+        {"type": "MESSAGES_SNAPSHOT", "messages": []},
+        {"type": "TEXT_MESSAGE_END", "messageId": "m"},
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r2"},
+        {"type": "TOOL_CALL_START", "toolCallId": "m", "toolCallName": "f"},
+    ]
+    [message] = project(alike(stream)).messages
+    assert "name" not in message

@@ -154,9 +154,15 @@ def _remembered(state: State, before: dict[Key, Entry]) -> State:
     here = len(state.session.runs)
     known = [(key, entry.entity) for key, entry in before.items() if key[0] != RESULT and entry.entity.run == here]
     left = [(key, entity) for key, entity in known if (entry := find(state, key)) is None or is_gone(entry)]
+    # Of those that share an id it is the last one's that counts, which has the shorter key.
+    left.sort(key=_in_turn)
     gone = [(key[:2], on_record(state, key, entity)) for key, entity in left]
     owners = {key: owner[0] for key, owner in gone if owner is not None}
     return scoped(state, owners={**state.session.scope.owners, **owners}) if owners else state
+
+
+def _in_turn(one: tuple[Key, Any]) -> tuple[int, Key]:
+    return -len(one[0]), one[0]
 
 
 def _readdressed(look: Conversed, told: dict[Key, Any]) -> dict[Key, Key]:
