@@ -75,6 +75,18 @@ EXCEPTIONS: dict[str, Stream] = {
         {**CALL[0], "parentMessageId": "q"},
         *CALL[1:],
     ],
+    "Text for a message that a snapshot dropped while it was open": [TEXT[0], snapshot(), *TEXT[1:]],
+    "Arguments for a call that a snapshot dropped while it was open, where it starts again": [
+        CALL[0],
+        snapshot(),
+        *CALL[1:],
+        *CALL,
+    ],
+    "A call without a parent whose id is that of a message without calls": [
+        snapshot({"id": "c", "role": "assistant", "content": "hi"}),
+        call("START", toolCallName="search"),
+        *CALL[1:],
+    ],
     "Arguments streamed word for word after a snapshot has stated them": [
         snapshot({"id": "p", "role": "assistant", "toolCalls": [STATED]}),
         *CALL,
