@@ -197,7 +197,8 @@ class Piece(Part):
         if self.spoken:
             yield about(track.key, CONTENT, track.tag, {**self._content(), **apart})
             apart = {}
-        if track.ended and self is track.pieces[-1]:
+        # An end that came before anything else has opened nothing, but what it told of the message stays.
+        if (track.ended and self is track.pieces[-1]) or "metadata" in apart:
             yield about(track.key, END, track.tag, apart)
 
     def _content(self) -> Wire:

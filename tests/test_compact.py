@@ -208,6 +208,13 @@ class TestLength:
         assert shown([*compact(silent), *rest]) == shown([*silent, *rest])
         assert len(compact(silent)) == 3
 
+    def test_an_end_before_anything_else(self) -> None:
+        """What an end tells of a message that has yet to open stays."""
+        stream = [START, *call("c", "m"), {"type": "TEXT_MESSAGE_END", "messageId": "m", "metadata": {"k": 1}}]
+        stream += [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "so"}, FINISH]
+        assert shown(compact(stream)) == shown(stream)
+        assert project(folded(stream)).messages[0]["metadata"] == {"k": 1}
+
     def test_a_run_that_is_broken_off(self) -> None:
         """Where a run was cut off by the next, what it left has yet to find its place, and nothing is restated."""
         stream = [START, *text("m", "a"), *call("c"), result("x", "c"), {**START, "runId": "r2"}, FINISH]
