@@ -158,10 +158,11 @@ def merged_order(look: Conversed) -> list[Key]:  # noqa: C901, PLR0912 - two ord
     homes: dict[str, list[tuple[int, int, Key]]] = {}
     for number, (key, ordinal) in enumerate(occurrences(look.timeline)):
         if key[0] in (TEXT, REASONING):
-            row = look.rows(key)[ordinal]
             if number >= since:
-                met.append((row.first, key))
-            for call in look.calls(key, ordinal):
+                entry = look.entries[key]
+                # Most messages are one row, which need not be made to know where it began.
+                met.append((look.rows(key)[ordinal].first if entry[0].rows else entry[1], key))
+            for call in look.calls(key, ordinal) if key in look.grouped else ():
                 entry = look.entries[call]
                 own = look.home(entry)
                 homes.setdefault(call[1], []).append((entry.first, number, own))

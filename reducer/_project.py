@@ -210,7 +210,7 @@ def merged_message(look: Conversed, key: Key, calls: Sequence[Key], name: str) -
         if opener.name is not None:
             message["name"] = opener.name
     if entry is not None and entry.entity.spoken:
-        content = text(*(row.rope for row in rows))
+        content = text(*[row[2] for row in rows])
         parts = entry.entity.parts
         message["content"] = content if parts is None else _parts(parts, content)
     if calls:
@@ -219,7 +219,8 @@ def merged_message(look: Conversed, key: Key, calls: Sequence[Key], name: str) -
         _described(message, entry.entity)
     if opener is not None and opener.owner is not None:
         message["subagentRunId"] = opener.owner
-    return message, opener.owner, _span(look, rows, calls)
+    span = rows[0][:2] if len(rows) == 1 and not calls else _span(look, rows, calls)
+    return message, opener.owner, span
 
 
 def homes_of(look: Conversed) -> dict[Key, list[Key]]:
