@@ -57,6 +57,14 @@ def _is_foldable(event: dict[str, Any]) -> bool:
     return True
 
 
+RUN = {"threadId": "t", "runId": "r"}
+ECHO_BESIDE_ARGUMENTS: Stream = [
+    {"type": "TOOL_CALL_ARGS", "toolCallId": "m", "delta": "{}"},
+    {"type": "RUN_STARTED", **RUN, "input": {**RUN, "messages": [{"id": "m", "role": "assistant", "content": "hi"}]}},
+]
+"""Arguments without a call have no message, so the input's message is new."""
+
+
 class TestPurity:
     """`fold` and `project` change nothing they are given; equal input gives equal results, under any hash seed."""
 
@@ -129,6 +137,7 @@ class TestNothingLost:
         nothing_lost(stream)
 
     @given(WILD)
+    @example(ECHO_BESIDE_ARGUMENTS)
     def test_whatever_comes(self, stream: Stream) -> None:
         """Nor is anything lost where the protocol is broken."""
         nothing_lost(foldable(stream))
@@ -196,7 +205,6 @@ class TestIdempotence:
         idempotence(foldable(stream))
 
 
-RUN = {"threadId": "t", "runId": "r"}
 LOG: Stream = [
     {"type": "RUN_STARTED", **RUN},
     {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from ag_ui.core import Event as AnyEvent
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from reducer import EMPTY, MalformedEvent, decode, fold, fold_all, project
 from reducer._routes import DELTAS, ROUTES, SHORTS, route
@@ -25,6 +25,14 @@ def long_way(state: Any, event: Any) -> Any:
         route(event)
     with patch.dict(SHORTS, clear=True), patch.dict(DELTAS, clear=True):
         return fold(state, event)
+
+
+def said(event: dict[str, Any]) -> Any:
+    """Return the event as an object of the installed SDK, if that can say it."""
+    try:
+        return ADAPTER.validate_python(event)
+    except ValidationError:
+        return event
 
 
 @given(ANY)
@@ -43,8 +51,8 @@ def test_decoded(stream: list[dict[str, Any]]) -> None:
 
 @given(streams(chunks=False, metadata=False))
 def test_objects(stream: list[dict[str, Any]]) -> None:
-    """Objects of the SDK fold to the state that their wire form folds to."""
-    objects = [ADAPTER.validate_python(event) for event in stream]
+    """Objects of the SDK fold to the state that their wire form folds to; what it cannot say stays as it is."""
+    objects = [said(event) for event in stream]
     short = long = EMPTY
     for event in objects:
         short, long = fold(short, event), long_way(long, event)

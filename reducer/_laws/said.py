@@ -126,7 +126,7 @@ class Said:
 
     def _echoed(self, messages: Iterable[Wire]) -> None:
         """Take in the messages that the thread did not hold, under their own ids or those it shows them under."""
-        homes = {life.parent for lives in self.calls.values() for life in lives}
+        homes = {life.parent for lives in self.calls.values() for life in lives if life.named}
         fresh: dict[Slot, Wire] = {}
         for message in messages:
             key = slot(message)
