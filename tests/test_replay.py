@@ -16,6 +16,7 @@ from reducer import (
     Event,
     Layout,
     MalformedEvent,
+    ProtocolViolation,
     State,
     decode,
     fold,
@@ -378,3 +379,24 @@ def test_batch() -> None:
     """The events fold in one batch as they do one by one."""
     events = rejoin(folded([START, *text("m", "hi")[:2]]))
     assert fold_all(EMPTY, events) == folded(events)
+
+
+@pytest.mark.xfail(
+    reason="the snapshot of all runs puts the first owner on record in the run that goes on", raises=ProtocolViolation
+)
+def test_rejoining_another_owner_of_an_id() -> None:
+    """An id that another owner used in an earlier run is the present owner's, wherever the stream is cut."""
+    call = {"toolCallId": "c", "subagentRunId": "s"}
+    stream: list[Any] = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+        {"type": "TOOL_CALL_END", "toolCallId": "c"},
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r2"},
+        {"type": "TOOL_CALL_START", "toolCallName": "f", **call},
+        {"type": "TOOL_CALL_END", **call},
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r2"},
+    ]
+    reduce(fold_strict, stream, EMPTY)
+    for cut in range(1, len(stream)):
+        reduce(fold_strict, [*rejoin(reduce(fold, stream[:cut], EMPTY)), *stream[cut:]], EMPTY)
