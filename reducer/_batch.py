@@ -7,17 +7,15 @@ where the event does not look.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from reducer._cases._entities import is_cut
 from reducer._fold import admitted, fold
 from reducer._frozen import Unfreezable
 from reducer._routes import DECODED, DELTAS, ROUTES, SHORTS
-from reducer._state import CALL, NO_PEN, REASONING, TEXT, Key, Owner, State
+from reducer._state import CALL, NO_PEN, REASONING, TEXT, Key, Owner, State, made, put_down
 from reducer._text import append
-
-_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912 - as in `fold`
@@ -160,7 +158,7 @@ class Batch:
             chosen = [*self.waiting.values()]
         if not chosen and state[0] == position:
             return state
-        _, live, ropes, conversation, session, _ = state
+        live, ropes, conversation, session = put_down(state)[3:]
         if chosen:
             # One copy serves for all: nobody has seen it yet.
             fresh: Any = list(ropes) if isinstance(ropes, tuple) else ropes.evolver()
@@ -168,7 +166,7 @@ class Batch:
                 fresh[one.place] = append(fresh[one.place], "".join(one.deltas), one.last)
                 del self.waiting[one.key]
             ropes = tuple(fresh) if isinstance(ropes, tuple) else fresh.persistent()
-        self.state = _new(State, (position, live, ropes, conversation, session, NO_PEN))
+        self.state = made((position, None, NO_PEN, live, ropes, conversation, session))
         return self.state
 
 

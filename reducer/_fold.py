@@ -14,7 +14,7 @@ What ordinary streams are made of skips all of that: see `_short`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -28,17 +28,16 @@ from reducer._frozen import Object, Unfreezable, freeze, to_wire
 from reducer._routes import DELTAS, ROUTES, SHORTS, Route, route
 from reducer._rules import RULES
 from reducer._run import current, with_session
-from reducer._state import CALL, State
+from reducer._state import CALL, EMPTY, State, made, put_down, with_rope
 from reducer._table import ALL, CASES, NOTHING
 from reducer._text import SPAN, pack
 from reducer._wire import admit, decode, malformed
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
 
-_new: Callable[..., Any] = tuple.__new__
 _NO_FIELDS: dict[str, Any] = {}
 
 
-def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 - one call for a delta, with no other in it
+def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912 - one call for a delta, with no other in it
     """Return the state after `event`; nothing that is passed in changes.
 
     `event` is an object of the official SDK, what `decode` returned, or a wire mapping with camelCase keys. Whatever
@@ -46,7 +45,7 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
     `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
     """
     cls = type(event)
-    position, live, ropes, conversation, session, pen = state
+    position, rope, pen, live, ropes, conversation, session = state
     last, identity, name, owner, place = pen
     try:
         # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of what
@@ -60,14 +59,15 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
             fields, known, place = _NO_FIELDS, True, -1
         if not known:
             kind, identity = DELTAS[cls]
-            name, place = fields[identity], -1
+            name, was, place = fields[identity], place, -1
             one = live.get((kind, name))
             if one is not None and one[4] and conversation.streams is None:
-                entity, first, _, place, _ = one
-                if first < conversation.opened and kind is not CALL and is_cut(conversation, entity, first):
-                    place = -1
-                owner = entity.tag
-                pen = (cls, identity, name, owner, place)
+                entity, first, _, here, _ = one
+                if first >= conversation.opened or kind is CALL or not is_cut(conversation, entity, first):
+                    if was >= 0:
+                        ropes = with_rope(ropes, was, rope)
+                    place, rope, owner = here, ropes[here], entity.tag
+                    pen = (cls, identity, name, owner, place)
         if place >= 0:
             delta, tag = fields["delta"], fields["subagent_run_id"]
             if (
@@ -77,22 +77,13 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
                 and fields["metadata"] is None
                 and not event.__pydantic_extra__  # type: ignore[attr-defined]
             ):
-                rope = ropes[place]
                 if rope is None:
                     rope = (delta, None, 1, position)
                 elif rope[2] < SPAN:
                     rope = (delta, rope, rope[2] + 1, position)
                 else:
                     rope = pack(rope, delta, position)
-                if len(ropes) == 1:
-                    ropes = (rope,)
-                elif type(ropes) is tuple:
-                    changed = [*ropes]
-                    changed[place] = rope
-                    ropes = tuple(changed)
-                else:
-                    ropes = ropes.set(place, rope)  # type: ignore[union-attr]
-                return _new(State, (position + 1, live, ropes, conversation, session, pen))  # type: ignore[no-any-return]
+                return made((position + 1, rope, pen, live, ropes, conversation, session))
         if cls in SHORTS:
             after = SHORTS[cls](state, event)
             if after is not None:
@@ -126,7 +117,7 @@ def _wire_form(event: BaseModel | Event) -> object:
 
 def _general(state: State, event: Any, way: Route) -> State:
     """Fold an event the long way (see the module's first lines)."""
-    case = way.case
+    state, case = put_down(state), way.case
     if not way.ready:
         event = admitted(event)
         case = None if isinstance(event, UnknownEvent) else CASES[event.type]
@@ -137,7 +128,7 @@ def _general(state: State, event: Any, way: Route) -> State:
         if case.ends is not NOTHING and state.conversation.streams is not None:
             state = _ended(state, event, case.ends)
         state = case.apply(state, event)
-    return State(state.position + 1, *state[1:5])
+    return made((state[0] + 1, *state[1:]))
 
 
 def admitted(event: object) -> Event:
@@ -212,5 +203,5 @@ def seed(messages: Iterable[Any] = (), state: Any = Object({}), thread_id: str |
     except Unfreezable as error:
         raise malformed(error) from error
     event = decode({"type": "MESSAGES_SNAPSHOT", "messages": told})
-    seeded = with_session(State(), thread_id=thread_id, shared=shared)
+    seeded = with_session(EMPTY, thread_id=thread_id, shared=shared)
     return append_unknown(_noted(seeded, event), event.messages)

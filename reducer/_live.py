@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pyrsistent import pvector
 
 from reducer._index import SMALL, assoc, dissoc
-from reducer._state import HOLE, Call, Entry, Key, Open, Ropes, State, opened
-from reducer._text import Rope
+from reducer._state import HOLE, Call, Entry, Key, Open, Ropes, State, opened, with_rope
 
 
 def with_open(state: State, key: Key, entry: Entry) -> State:
@@ -44,14 +43,6 @@ def with_all(state: State, entries: Mapping[Key, Entry]) -> State:
     live = {key: _one(state, entry, place) for place, (key, entry) in enumerate(entries.items())}
     ropes = tuple(entry.rope for entry in entries.values())
     return state._replace(live=live, ropes=ropes if len(ropes) <= SMALL else pvector(ropes))
-
-
-def with_rope(ropes: Ropes, place: int, rope: Rope) -> Ropes:
-    """Return `ropes` with `rope` at `place`, which may be the next one."""
-    if isinstance(ropes, tuple):
-        changed = (*ropes[:place], rope, *ropes[place + 1 :])
-        return changed if len(changed) <= SMALL else pvector(changed)
-    return ropes.append(rope) if place == len(ropes) else ropes.set(place, rope)
 
 
 def without_rope(ropes: Ropes, place: int) -> Ropes:

@@ -18,7 +18,6 @@ from pyrsistent import PVector, pvector
 
 from reducer._cases._entities import is_cut
 from reducer._index import SMALL, assoc
-from reducer._live import with_rope
 from reducer._state import (
     CALL,
     HOLE,
@@ -39,6 +38,8 @@ from reducer._state import (
     Scope,
     Session,
     State,
+    made,
+    with_rope,
 )
 from reducer._text import append
 
@@ -60,7 +61,7 @@ def content(kind: str) -> Short:
     is_call = kind == CALL
 
     def append_delta(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session, _ = state
+        position, rope, pen, live, ropes, conversation, session = state
         delta, tag = event.delta, event.subagent_run_id
         one = live.get((kind, event.tool_call_id if is_call else event.message_id))
         if one is None or event.metadata is not None or event.notes or type(delta) is not str or not delta:
@@ -73,8 +74,10 @@ def content(kind: str) -> Short:
             or (not is_call and first < conversation.opened and is_cut(conversation, entity, first))
         ):
             return None
+        if pen is not NO_PEN:
+            ropes = with_rope(ropes, pen[4], rope)
         ropes = with_rope(ropes, place, append(ropes[place], delta, position))
-        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
+        return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
 
     return append_delta
 
@@ -84,7 +87,7 @@ def start(kind: str, *, sdk: bool) -> Short:
     roles, is_text = _ROLES[kind], kind == TEXT
 
     def open_message(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session, _ = state
+        position, rope, pen, live, ropes, conversation, session = state
         timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, tag, role = event.message_id, event.subagent_run_id, event.role
         key: Key = (kind, name)
@@ -121,6 +124,8 @@ def start(kind: str, *, sdk: bool) -> Short:
         said = (kind, name, role, speaker, tag, tag, run, True, True, False, None, None, None, None, _NO_ROWS)
         one = (_new(Message, said), position, position, len(live), True)
         if live or ropes:
+            if pen is not NO_PEN:
+                ropes = with_rope(ropes, pen[4], rope)
             live, ropes = opening(live, ropes, key, one)
         else:
             live, ropes = {key: one}, _ONE_ROPE
@@ -129,7 +134,7 @@ def start(kind: str, *, sdk: bool) -> Short:
         conversation = _new(
             Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
         )
-        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
+        return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
 
     return open_message
 
@@ -139,7 +144,7 @@ def end(kind: str, *, sdk: bool) -> Short:
     is_call = kind == CALL
 
     def close(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session, _ = state
+        position, rope, pen, live, ropes, conversation, session = state
         name, tag = event.tool_call_id if is_call else event.message_id, event.subagent_run_id
         key: Key = (kind, name)
         one = live.get(key)
@@ -155,12 +160,15 @@ def end(kind: str, *, sdk: bool) -> Short:
         # A call that is not quiet repeats what was stated. Whose what is not quiet is another may have said.
         if (tag is not None and not (quiet and tag == entity.tag)) or not (quiet or (not is_call and session.active)):
             return None
-        rope = ropes[place]
+        if pen[4] == place:
+            written, rope, pen = rope, None, NO_PEN
+        else:
+            written = ropes[place]
         live, ropes = closing(live, ropes, key, place) if len(ropes) > 1 else ({}, ())
         timeline, index, ids, lanes, _, unclaimed, settled, opened, base, early = conversation
-        index = index.put(key, _new(Entry, (entity, first, position, rope)))
+        index = index.put(key, _new(Entry, (entity, first, position, written)))
         conversation = _new(Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, opened, base, early))
-        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
+        return made((position + 1, rope, pen, live, ropes, conversation, session))
 
     return close
 
@@ -169,7 +177,7 @@ def call(*, sdk: bool) -> Short:
     """Open a new call: in its parent's current row or group, in its lane's latest group, or in a group of its own."""
 
     def open_call(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session, _ = state
+        position, rope, pen, live, ropes, conversation, session = state
         timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, tool, parent, tag = (
             event.tool_call_id,
@@ -243,6 +251,8 @@ def call(*, sdk: bool) -> Short:
         called = (name, tool, home, tag, tag, run, place, 0, False, False, None, None, None, None)
         open_one = (_new(Call, called), position, position, len(live), True)
         if live or ropes:
+            if pen is not NO_PEN:
+                ropes = with_rope(ropes, pen[4], rope)
             live, ropes = opening(live, ropes, key, open_one)
         else:
             live, ropes = {key: open_one}, _ONE_ROPE
@@ -251,7 +261,7 @@ def call(*, sdk: bool) -> Short:
         conversation = _new(
             Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
         )
-        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
+        return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
 
     return open_call
 
@@ -260,7 +270,7 @@ def result(*, sdk: bool) -> Short:
     """Add a new result of text for a call that is closed and has none."""
 
     def add_result(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session, _ = state
+        position, rope, pen, live, ropes, conversation, session = state
         timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, answers, said, tag = event.message_id, event.tool_call_id, event.content, event.subagent_run_id
         if (
@@ -293,7 +303,9 @@ def result(*, sdk: bool) -> Short:
         conversation = _new(
             Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
         )
-        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
+        if pen is not NO_PEN:
+            ropes = with_rope(ropes, pen[4], rope)
+        return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
 
     return add_result
 
@@ -302,7 +314,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
     """Open or close a reasoning span."""
 
     def bracket(state: State, event: Any) -> State | None:
-        position, live, ropes, conversation, session, _ = state
+        position, rope, pen, live, ropes, conversation, session = state
         name, tag = event.message_id, event.subagent_run_id
         steps, spans, subagents, thinking, owners = session.scope
         key: Key = (REASONING, name)
@@ -331,7 +343,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
         shared, runs, interrupts, anomalies, thread_id, begun, _, active = session
         scope = _new(Scope, (steps, spans, subagents, thinking, owners))
         session = _new(Session, (shared, runs, interrupts, anomalies, thread_id, begun, scope, active))
-        return _new(State, (position + 1, live, ropes, conversation, session, NO_PEN))  # type: ignore[no-any-return]
+        return made((position + 1, rope, pen, live, ropes, conversation, session))
 
     return bracket
 

@@ -1,23 +1,34 @@
 """The state: one immutable record, and the records of its concerns.
 
-Hot and cold are kept apart. What a delta changes lies at the top: the position and `ropes`, the texts that are being
-written. What openings and ends change is `live`, the open entities, and the conversation; runs, shared state and
-anomalies are the session. So a delta makes a node of a rope, a short tuple of ropes and one record of five fields.
+Hot and cold are kept apart. What a delta changes lies at the top: the position and `rope`, the text that the pen is
+writing. What openings and ends change is `live`, the open entities, and the conversation; runs, shared state and
+anomalies are the session. So a delta makes a node of a rope and one record, and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 from pyrsistent import PVector, pvector
 
 from reducer._frozen import Frozen, Object, same
-from reducer._index import Index
+from reducer._index import SMALL, Index
 from reducer._interrupts import Interrupts
 from reducer._rules import RULES
 from reducer._text import Rope, same_text
+
+Record = TypeVar("Record")
+
+
+def lean(named: type[Record]) -> type[Record]:
+    """Return a named tuple as a class that is called with a tuple of its fields, at half the price of one for each.
+
+    A named tuple's constructor is Python, and `tuple.__new__` asked for another class is slower than the class itself.
+    """
+    return type(named.__name__, (tuple,), {name: it for name, it in vars(named).items() if name != "__new__"})
+
 
 TEXT, REASONING, CALL, RESULT, ACTIVITY = "text", "reasoning", "call", "result", "activity"
 
@@ -366,29 +377,33 @@ Pen: TypeAlias = "tuple[type | None, str, str, str | None, int]"
 """Where the last delta went: its class, the field that names the entity, that name, the entity's tag, its text's place.
 
 A stream is mostly deltas for the entity that the last delta was for. For those nothing has to be looked up: whatever
-could have cut the row or closed the entity has put the pen down. It is derived: states are equal whatever they have.
+could have cut the row or closed the entity has put the pen down. States are equal whatever entity it is at.
 """
 
 NO_PEN: Pen = (None, "", "", None, -1)
 """The last event was no delta."""
 
 
+@lean
 class State(NamedTuple):
     """All that the events so far have said. Make one with `EMPTY` or `seed`, go on with `fold`, look with `project`.
 
     `position` is the number of events folded. What else is in here is not public: it may change with any release.
-    A named tuple, since one is made for every event and an attrs record costs three times as much.
+    One is made for every event, so it is made straight from a tuple (`made`): an attrs record costs five times as much.
+    `rope` is what the pen has written; `ropes` holds what the other open entities have, and an older text in the pen's
+    place. Whoever wants them as they are asks `ropes_of`, or puts the pen down.
     """
 
-    position: int = 0
-    live: Mapping[Key, Open] = {}
-    ropes: Ropes = ()
-    conversation: Conversation = Conversation()
-    session: Session = Session()
-    pen: Pen = NO_PEN
+    position: int
+    rope: Rope
+    pen: Pen
+    live: Mapping[Key, Open]
+    ropes: Ropes
+    conversation: Conversation
+    session: Session
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State) or self[0] != other[0] or self[3:5] != other[3:5]:
+        if not isinstance(other, State) or self[0] != other[0] or self[5:] != other[5:]:
             return False
         # Where a text lies among the others says nothing.
         return opened(self) == opened(other)
@@ -421,20 +436,49 @@ class State(NamedTuple):
 def held(state: State, key: Key) -> Entry | None:
     """Return the open entity under `key`, with what it has written, or `None`."""
     one = state.live.get(key)
-    return None if one is None else entry_of(one, state.ropes)
+    return None if one is None else entry_of(one, rope_at(state, one[3]))
 
 
 def opened(state: State) -> dict[Key, Entry]:
     """Return all open entities, with what they have written, as a fresh dict."""
-    return {key: entry_of(one, state.ropes) for key, one in state.live.items()}
+    ropes = ropes_of(state)
+    return {key: entry_of(one, ropes[one[3]]) for key, one in state.live.items()}
 
 
-def entry_of(one: Open, ropes: Ropes) -> Entry:
-    """Return an open entity with what it has written."""
-    entity, first, last, place, _ = one
-    rope = ropes[place]
+def ropes_of(state: State) -> Ropes:
+    """Return the texts of the open entities, by place."""
+    place = state.pen[4]
+    return state.ropes if place < 0 else with_rope(state.ropes, place, state.rope)
+
+
+def put_down(state: State) -> State:
+    """Return the state with the pen put down, which is what everything but the next delta goes on from."""
+    position, _, pen, live, _, conversation, session = state
+    return state if pen is NO_PEN else made((position, None, NO_PEN, live, ropes_of(state), conversation, session))
+
+
+def with_rope(ropes: Ropes, place: int, rope: Rope) -> Ropes:
+    """Return `ropes` with `rope` at `place`, which may be the next one."""
+    if isinstance(ropes, tuple):
+        changed = (*ropes[:place], rope, *ropes[place + 1 :])
+        return changed if len(changed) <= SMALL else pvector(changed)
+    return ropes.append(rope) if place == len(ropes) else ropes.set(place, rope)
+
+
+def rope_at(state: State, place: int) -> Rope:
+    """Return the text at `place`."""
+    rope: Rope = state.rope if place == state.pen[4] else state.ropes[place]
+    return rope
+
+
+def entry_of(one: Open, rope: Rope) -> Entry:
+    """Return an open entity with `rope` as what it has written."""
+    entity, first, last, _, _ = one
     return Entry(entity, first, last if rope is None or rope[3] < last else rope[3], rope)
 
 
-EMPTY = State()
+made: Callable[[tuple[Any, ...]], State] = cast("Any", State)
+"""Return the state of these fields."""
+
+EMPTY = made((0, None, NO_PEN, {}, (), Conversation(), Session()))
 """The state before any event."""

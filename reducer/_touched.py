@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from reducer._cases._entities import find
-from reducer._state import CALL, REASONING, TEXT, Entry, Key, State
+from reducer._state import CALL, REASONING, TEXT, Entry, Key, State, rope_at
 
 Touched: TypeAlias = "dict[Key, tuple[Entry | None, Entry | None]]"
 """The entities that differ, with what they were and what they are."""
@@ -47,11 +47,12 @@ def _open(before: State, after: State) -> Iterable[Key]:
 def written(before: State, after: State) -> list[Key]:
     """Return which of the open entities, the same in both states, have not written the same."""
     live, was, now = after.live, before.ropes, after.ropes
-    if was is now:
-        return []
     if len(now) == 1:
-        return [*live]
-    places = {place for place, (old, new) in enumerate(zip(was, now, strict=True)) if old is not new}
+        return [*live] if rope_at(before, 0) is not rope_at(after, 0) else []
+    places = {before.pen[4], after.pen[4]} - {-1}
+    if was is not now:
+        places.update(place for place, (old, new) in enumerate(zip(was, now, strict=True)) if old is not new)
+    places = {place for place in places if rope_at(before, place) is not rope_at(after, place)}
     if len(places) == 1 and type(live) is not dict:
         # Of very many one is found by the name that the last delta gave.
         place, name = places.pop(), after.pen[2]

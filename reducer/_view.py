@@ -20,7 +20,7 @@ from reducer._frozen import to_wire
 from reducer._laid import Item, Laid
 from reducer._links import Links
 from reducer._project import Layout, Origin, Snapshot, runs_told, snapshot_of
-from reducer._state import CALL, EMPTY, Entry, Key, Session, State
+from reducer._state import CALL, EMPTY, Entry, Key, Session, State, rope_at
 from reducer._text import text
 from reducer._touched import Touched, common_rows, is_moved, touched, written
 from reducer._window import pending_of, windowed
@@ -101,7 +101,7 @@ class View:
 
         A stream is mostly deltas, so this is the short way: `None` where anything is out of the ordinary.
         """
-        position, live, ropes, conversation, session, _ = state
+        position, _, _, live, _, conversation, session = state
         if (
             live is not before.live
             or conversation is not before.conversation
@@ -114,7 +114,7 @@ class View:
             return None
         key = keys[0]
         entity, _, _, place, _ = live[key]
-        rope, was, shown = ropes[place], before.ropes[place], self._at.get(key)
+        rope, was, shown = rope_at(state, place), rope_at(before, place), self._at.get(key)
         # Whatever the view was shown before, the delta is the last of all events.
         if was is None or rope is None or rope[3] != position - 1 or position <= before.position or shown is None:
             return None

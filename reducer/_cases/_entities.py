@@ -18,6 +18,7 @@ from reducer._index import (
 from reducer._live import with_open, without
 from reducer._state import (
     CALL,
+    NO_PEN,
     REASONING,
     TEXT,
     Anomaly,
@@ -31,6 +32,7 @@ from reducer._state import (
     Scope,
     State,
     held,
+    made,
     opened,
 )
 from reducer._text import append
@@ -239,4 +241,4 @@ def close_all(state: State) -> State:
         index = index.put(key, entry)
     base = Lane(now, now)
     conversation = state.conversation._replace(index=index, streams=None, lanes={}, opened=now, base=base)
-    return State(now, {}, (), conversation, state.session._replace(scope=Scope()))
+    return made((now, None, NO_PEN, {}, (), conversation, state.session._replace(scope=Scope())))

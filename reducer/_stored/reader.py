@@ -13,7 +13,20 @@ from pyrsistent import pvector
 
 from reducer._frozen import Object
 from reducer._live import with_all
-from reducer._state import Conversation, Lane, Owner, Run, Scope, Session, Settled, State, Stream, Streams, Subagent
+from reducer._state import (
+    EMPTY,
+    Conversation,
+    Lane,
+    Owner,
+    Run,
+    Scope,
+    Session,
+    Settled,
+    State,
+    Stream,
+    Streams,
+    Subagent,
+)
 from reducer._stored import table
 from reducer._stored.rows import Rows
 from reducer._stored.shapes import OWNER, each, mapped, named
@@ -57,17 +70,14 @@ def state_of(told: Any) -> State:
         "settled": None if settled is None else within(".settled", _settled, settled, last, rows),
         "base": Lane(base, base),
     }
-    state = State(
-        position,
-        {},
-        (),
-        Conversation(*table.CONVERSATION.fill(conversation, found)),
-        _session(
-            table.SESSION.fill(
-                table.SESSION.read(told, last, TOP),
-                {"runs": pvector(runs), "scope": scope, "active": len(runs) if going else 0},
-            )
-        ),
+    session = table.SESSION.fill(
+        table.SESSION.read(told, last, TOP),
+        {"runs": pvector(runs), "scope": scope, "active": len(runs) if going else 0},
+    )
+    state = EMPTY._replace(
+        position=position,
+        conversation=Conversation(*table.CONVERSATION.fill(conversation, found)),
+        session=_session(session),
     )
     return with_all(state, rows.live())
 

@@ -222,6 +222,7 @@ STATE: Final = Record(
         "live": "the rows and calls that are open",
         "conversation": "rows, apart, lanes, streams, unclaimed, settled, opened",
         "session": "state, thread, runs, interrupts, anomalies, begun",
+        "rope": "the rows and calls that are open",
         "ropes": "the rows and calls that are open",
         "pen": "the last event; without it one look-up more",
     },

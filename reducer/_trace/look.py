@@ -31,6 +31,7 @@ from reducer._state import (
     Session,
     State,
     opened,
+    rope_at,
 )
 from reducer._text import Rope, pieces
 
@@ -84,7 +85,7 @@ def _candidates(before: State, after: State) -> list[Key]:
     found = [
         key
         for key, now in other.items()
-        if (was := one.get(key)) is not now or before.ropes[was[3]] is not after.ropes[now[3]]
+        if (was := one.get(key)) is not now or rope_at(before, was[3]) is not rope_at(after, now[3])
     ]
     found += [key for key in one if key not in other]
     if before.conversation.index is not after.conversation.index:
@@ -178,7 +179,8 @@ def aside(state: State, runs: Iterable[int] = ()) -> State:
     told = state.session
     anomalies = Anomalies(told.anomalies.counts)
     kept = pvector(told.runs[number] for number in runs)
-    return State(state.position, session=told._replace(shared=Object({}), runs=kept, anomalies=anomalies))
+    session = told._replace(shared=Object({}), runs=kept, anomalies=anomalies)
+    return EMPTY._replace(position=state.position, session=session)
 
 
 def runs_changed(before: State, after: State) -> list[int]:
@@ -213,7 +215,7 @@ def part(state: State, keys: list[Key], calls: Iterable[Key], *, first: bool) ->
             if held is not None:
                 entries[home] = held
     conversation = Conversation(pvector(keys), Index.of(entries), settled=settled)
-    return State(state.position, conversation=conversation, session=Session())
+    return EMPTY._replace(position=state.position, conversation=conversation)
 
 
 def keys_shown(state: State, layout: Layout) -> list[Key]:
