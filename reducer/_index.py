@@ -8,15 +8,13 @@ merged now and then, each several times the size of the one before, so that a wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from pyrsistent import PMap, pmap
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-_new: Callable[..., Any] = tuple.__new__
 
 SMALL = 24
 """Up to this many entries copying a dict is cheaper than a persistent map's path."""
@@ -56,50 +54,68 @@ def dissoc(mapping: Mapping[K, V], key: K) -> Mapping[K, V]:
     return left if len(left) > SMALL // 2 else dict(left.items())
 
 
-class Index(tuple[dict[Any, Any], ...], Generic[K, V]):
-    """A persistent mapping of plain dicts in layers, the newest first; `None` as a value means absent."""
+class Index(tuple[dict[Any, Any], tuple[dict[Any, Any], ...]], Generic[K, V]):
+    """A persistent mapping of plain dicts in layers: the newest, and all below it; `None` as a value means absent.
+
+    It is called with the pair of them, which nobody may write to afterwards, so that it costs what a tuple does.
+    """
 
     __slots__ = ()
-
-    def __new__(cls, layers: tuple[dict[Any, Any], ...] = ({},)) -> Index[K, V]:
-        """Take over `layers`, which nobody may write to afterwards."""
-        return _new(cls, layers)  # type: ignore[no-any-return]
 
     @classmethod
     def of(cls, entries: dict[K, V]) -> Index[K, V]:
         """Return an index of `entries`, which it takes over: the caller lets go of the dict."""
-        return cls(({}, entries)) if entries else cls()
+        return cls(({}, (entries,) if entries else ()))
+
+    @property
+    def layers(self) -> tuple[dict[Any, Any], ...]:
+        """All layers, the newest first."""
+        return (self[0], *self[1])
 
     def get(self, key: K) -> V | None:
         """Return what `key` holds, or `None`."""
-        for layer in self:
+        top, rest = self
+        if key in top:
+            return top[key]  # type: ignore[no-any-return]
+        for layer in rest:
             if key in layer:
-                found: V | None = layer[key]
-                return found
+                return layer[key]  # type: ignore[no-any-return]
         return None
 
     def put(self, key: K, value: V | None) -> Index[K, V]:
         """Return an index that holds `value` under `key`; `None` removes the key."""
-        top = self[0]
+        top, rest = self
         if len(top) >= TOP:
             return self.put_all({key: value})
-        return _new(Index, ({**top, key: value}, *self[1:]))  # type: ignore[no-any-return]
+        return Index(({**top, key: value}, rest))
 
     def put_all(self, entries: Mapping[K, V | None]) -> Index[K, V]:
         """Return an index that holds `entries` too; `None` removes a key."""
-        top = {**self[0], **entries}
+        top, rest = {**self[0], **entries}, self[1]
         if len(top) <= TOP:
-            return _new(Index, (top, *self[1:]))  # type: ignore[no-any-return]
-        rest = 1
-        while rest < len(self) and len(self[rest]) < FACTOR * len(top):
-            top = {**self[rest], **top}
-            rest += 1
-        return _new(Index, ({}, top, *self[rest:]))  # type: ignore[no-any-return]
+            return Index((top, rest))
+        shared = 0
+        while shared < len(rest) and len(rest[shared]) < FACTOR * len(top):
+            top = {**rest[shared], **top}
+            shared += 1
+        return Index(({}, (top, *rest[shared:])))
+
+    def differing(self, other: Index[K, V]) -> list[K]:
+        """Return the keys that do not hold the very same in `other`, by the layers that the two do not share."""
+        one, two, shared = self.layers, other.layers, 0
+        while shared < min(len(one), len(two)) and one[-1 - shared] is two[-1 - shared]:
+            shared += 1
+        was, now = (
+            {key: value for layer in reversed(layers[: len(layers) - shared]) for key, value in layer.items()}
+            for layers in (one, two)
+        )
+        found = [key for key, value in now.items() if was.get(key) is not value]
+        return found + [key for key in was if key not in now]
 
     def to_dict(self) -> dict[K, V]:
         """Return all entries as one fresh dict, in no particular order."""
         merged: dict[Any, Any] = {}
-        for layer in reversed(self):
+        for layer in reversed(self.layers):
             merged.update(layer)
         return {key: value for key, value in merged.items() if value is not None}
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reducer._names import Taken
-from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, held, opened
+from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, closed, held, opened
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
@@ -43,7 +43,7 @@ class Conversed:
     def __init__(self, state: State) -> None:
         self.timeline: Sequence[Key] = state.conversation.timeline
         self.settled = state.conversation.settled
-        self.entries: dict[Key, Entry] = state.conversation.index.to_dict()
+        self.entries: dict[Key, Entry] = closed(state.conversation)
         self.entries.update(opened(state))
         self._rows: dict[Key, tuple[Row, ...]] = {}
         self.grouped = grouped(self.entries)

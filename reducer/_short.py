@@ -21,6 +21,7 @@ from reducer._index import SMALL, assoc
 from reducer._state import (
     CALL,
     HOLE,
+    NAMED,
     NO_PEN,
     REASONING,
     RESULT,
@@ -88,9 +89,10 @@ def start(kind: str, *, sdk: bool) -> Short:
 
     def open_message(state: State, event: Any) -> State | None:
         position, rope, pen, live, ropes, conversation, session = state
-        timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
+        timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, tag, role = event.message_id, event.subagent_run_id, event.role
         key: Key = (kind, name)
+        id_key: Key = (NAMED, name)
         run, scope = session.active, session.scope
         if (
             not run
@@ -105,7 +107,7 @@ def start(kind: str, *, sdk: bool) -> Short:
             or type(role) not in _TEXT_OR_NONE
             or role not in roles
             or (scope.owners and scope.owners.get(key, tag) != tag)
-            or ids.get(name) is not None
+            or index.get(id_key) is not None
         ):
             return None
         lane = lanes.get(tag, base)
@@ -130,10 +132,8 @@ def start(kind: str, *, sdk: bool) -> Short:
         else:
             live, ropes = {key: one}, _ONE_ROPE
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
-        timeline, ids = timeline.append(key), ids.put(name, (key,))
-        conversation = _new(
-            Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
-        )
+        timeline, index = timeline.append(key), index.put(id_key, (key,))
+        conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
         return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
 
     return open_message
@@ -165,9 +165,9 @@ def end(kind: str, *, sdk: bool) -> Short:
         else:
             written = ropes[place]
         live, ropes = closing(live, ropes, key, place) if len(ropes) > 1 else ({}, ())
-        timeline, index, ids, lanes, _, unclaimed, settled, opened, base, early = conversation
+        timeline, index, lanes, _, unclaimed, settled, opened, base, early = conversation
         index = index.put(key, _new(Entry, (entity, first, position, written)))
-        conversation = _new(Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, opened, base, early))
+        conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, opened, base, early))
         return made((position + 1, rope, pen, live, ropes, conversation, session))
 
     return close
@@ -178,7 +178,7 @@ def call(*, sdk: bool) -> Short:
 
     def open_call(state: State, event: Any) -> State | None:
         position, rope, pen, live, ropes, conversation, session = state
-        timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
+        timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, tool, parent, tag = (
             event.tool_call_id,
             event.tool_call_name,
@@ -213,14 +213,15 @@ def call(*, sdk: bool) -> Short:
             # In a group of the lane a call without a parent has nothing to ask its message.
             one = live.get(holder) or index.get(holder)
             if one is None:
-                if ids.get(holder[1]) is not None or (owners and holder in owners):
+                id_key: Key = (NAMED, holder[1])
+                if index.get(id_key) is not None or (owners and holder in owners):
                     return None
                 said = (TEXT, holder[1], "assistant", None, tag, tag, run, False, False, False)
                 message = _new(
                     Message, (*said, None, None, None, None, _NO_ROWS.append(_new(Row, (position, position, None))))
                 )
-                index = index.put(holder, _new(Entry, (message, -1, position, None)))
-                group, timeline, ids = 0, timeline.append(holder), ids.put(holder[1], (holder,))
+                index = index.put_all({holder: _new(Entry, (message, -1, position, None)), id_key: (holder,)})
+                group, timeline = 0, timeline.append(holder)
             else:
                 message, first = one[0], one[1]
                 if (
@@ -258,9 +259,7 @@ def call(*, sdk: bool) -> Short:
             live, ropes = {key: open_one}, _ONE_ROPE
         lane = _new(Lane, (position, position, groups, latest))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
-        conversation = _new(
-            Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
-        )
+        conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
         return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
 
     return open_call
@@ -271,7 +270,7 @@ def result(*, sdk: bool) -> Short:
 
     def add_result(state: State, event: Any) -> State | None:
         position, rope, pen, live, ropes, conversation, session = state
-        timeline, index, ids, lanes, streams, unclaimed, settled, _, base, early = conversation
+        timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
         name, answers, said, tag = event.message_id, event.tool_call_id, event.content, event.subagent_run_id
         if (
             not session.active
@@ -288,21 +287,20 @@ def result(*, sdk: bool) -> Short:
         ):
             return None
         call_key: Key = (CALL, answers)
+        id_key: Key = (NAMED, name)
         answered = index.get(call_key)
         # What has arguments and no place is no call yet: its start has to find the result that came before it.
-        if answered is None or answered[0].answered or answered[0].place is None or ids.get(name) is not None:
+        if answered is None or answered[0].answered or answered[0].place is None or index.get(id_key) is not None:
             return None
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, session.active)
         entry = _new(Entry, (_new(Result, told), position, position, None))
         called = (_new(Call, (*answered[0][:8], True, *answered[0][9:])), *answered[1:])
-        index = index.put(key, entry).put(call_key, _new(Entry, called))
+        index = index.put_all({key: entry, call_key: _new(Entry, called), id_key: (key,)})
         lane = _new(Lane, (position, position, _NO_GROUPS, None))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
-        timeline, ids = timeline.append(key), ids.put(name, (key,))
-        conversation = _new(
-            Conversation, (timeline, index, ids, lanes, None, unclaimed, settled, position, base, early)
-        )
+        timeline = timeline.append(key)
+        conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
         if pen is not NO_PEN:
             ropes = with_rope(ropes, pen[4], rope)
         return made((position + 1, None, NO_PEN, live, ropes, conversation, session))

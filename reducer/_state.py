@@ -32,6 +32,9 @@ def lean(named: type[Record]) -> type[Record]:
 
 TEXT, REASONING, CALL, RESULT, ACTIVITY = "text", "reasoning", "call", "result", "activity"
 
+NAMED = "named"
+"""What stands under an id of messages, which is looked up like an entity and written along with one."""
+
 Key = tuple[str, ...]
 """What an entity is known by: its kind and id; a result's message id and call id; an older call's id and position."""
 
@@ -210,7 +213,7 @@ class Settled:
 class Conversation(NamedTuple):
     """`timeline` has one key per row in opening order, `index` every entity that is not open, `lanes` the cuts.
 
-    `ids` has for each message id the first message of each kind that stands under it, by kind.
+    Under `(NAMED, id)` the index also has the first message of each kind that stands under that message id, by kind.
     `streams` are the open chunk streams, `None` where there are none, `unclaimed` the encrypted values that came before
     their entity, `settled` what a messages snapshot left, `opened` the position of the last opening that cut anything.
     `base` is the lane of an owner who has opened nothing since the last run boundary, which cuts all rows and groups,
@@ -219,8 +222,7 @@ class Conversation(NamedTuple):
 
     timeline: PVector[Key] = pvector()
     # `index` hides a method of tuples that nobody calls on a record.
-    index: Index[Key, Entry] = Index()  # type: ignore[assignment]
-    ids: Index[str, tuple[Key, ...]] = Index()
+    index: Index[Key, Any] = Index.of({})  # type: ignore[assignment]
     lanes: Mapping[Owner, Lane] = {}
     streams: Streams | None = None
     unclaimed: Mapping[Key, tuple[str, str | None]] = {}
@@ -431,6 +433,16 @@ class State(NamedTuple):
         status = runs[-1].status if runs else "no run"
         rows, still = len(self.conversation.timeline), len(self.live)
         return f"<State after {self.position} events: {status}, {rows} rows, {still} open>"
+
+
+def named(conversation: Conversation, name: str) -> tuple[Key, ...]:
+    """Return the first message of each kind that stands under the id `name`, by kind."""
+    return conversation.index.get((NAMED, name)) or ()
+
+
+def closed(conversation: Conversation) -> dict[Key, Entry]:
+    """Return all entities that are not open, as a fresh dict."""
+    return {key: entry for key, entry in conversation.index.to_dict().items() if key[0] != NAMED}
 
 
 def held(state: State, key: Key) -> Entry | None:

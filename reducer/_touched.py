@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from reducer._cases._entities import find
-from reducer._state import CALL, REASONING, TEXT, Entry, Key, State, rope_at
+from reducer._state import CALL, NAMED, REASONING, TEXT, Entry, Key, State, rope_at
 
 Touched: TypeAlias = "dict[Key, tuple[Entry | None, Entry | None]]"
 """The entities that differ, with what they were and what they are."""
@@ -19,23 +19,17 @@ Touched: TypeAlias = "dict[Key, tuple[Entry | None, Entry | None]]"
 def touched(before: State, after: State) -> Touched:
     """Return the entities that are not the same in both states, or have not written the same."""
     found: Touched = {}
-    for key in dict.fromkeys((*_indexed(before, after), *_open(before, after))):
+    for key in dict.fromkeys((*indexed(before, after), *_open(before, after))):
         old, new = find(before, key), find(after, key)
         if not _is_same(old, new):
             found[key] = (old, new)
     return found
 
 
-def _indexed(before: State, after: State) -> Iterable[Key]:
-    """Return the keys in those layers of the two indexes that are not shared."""
+def indexed(before: State, after: State) -> list[Key]:
+    """Return the keys of what is not open, and may differ: what the layers that the two indexes share do not say."""
     old, new = before.conversation.index, after.conversation.index
-    if old is new:
-        return ()
-    shared = 0
-    while shared < min(len(old), len(new)) and old[-1 - shared] is new[-1 - shared]:
-        shared += 1
-    layers = (*old[: len(old) - shared], *new[: len(new) - shared])
-    return [key for layer in layers for key in layer]
+    return [] if old is new else [key for key in old.differing(new) if key[0] != NAMED]
 
 
 def _open(before: State, after: State) -> Iterable[Key]:

@@ -11,7 +11,7 @@ from reducer._laid import Item, Laid
 from reducer._links import Links, instead
 from reducer._order import Conversed
 from reducer._project import Layout, pending_calls
-from reducer._state import CALL, RESULT, TEXT, Entry, Key, State
+from reducer._state import CALL, RESULT, TEXT, Entry, Key, State, named
 from reducer._touched import Touched
 
 FIRST_LOOK = 8
@@ -46,7 +46,7 @@ class Window(Links):
         for call in [*self._calls]:
             self._lead(state, call, here)
         self._find_homes(state)
-        for layer in conversation.index:
+        for layer in conversation.index.layers:
             self._find_results(state, [key for key in layer if key[0] == RESULT and key not in here])
 
     def _find_homes(self, state: State) -> None:
@@ -71,7 +71,7 @@ class Window(Links):
     def _lead(self, state: State, name: str, here: dict[Key, None]) -> None:
         """Note who keeps an id, if that is one that stands before all that is here."""
         beside = ((TEXT, name, role) for role in ROLES)
-        for holder in (*(state.conversation.ids.get(name) or ()), *beside):
+        for holder in (*named(state.conversation, name), *beside):
             if holder not in here and _count(find(state, holder)):
                 self.first[name] = holder
 
@@ -81,7 +81,7 @@ class Window(Links):
         for key in self.rows:
             found |= {(CALL, key[1]): None, (CALL, key[-1]): None}
         opened = 0 if leading is None else _opened(leading)
-        for layer in state.conversation.index:
+        for layer in state.conversation.index.layers:
             calls = [(key, entry) for key, entry in layer.items() if key[0] == CALL and entry is not None]
             found |= {key: None for key, entry in calls if len(key) > 2 or entry[1] >= opened or self._shows(entry)}
         found |= {(CALL, key[1]): None for key in found}
@@ -151,7 +151,7 @@ def _are_plain(laid: Laid, items: Sequence[Item], start: int) -> bool:
     An id that was made of two can be that of another message only if there are more marks or numbers in it than its
     own.
     """
-    ids = laid.state.conversation.ids
+    conversation = laid.state.conversation
     timeline = laid.look(start).timeline
     if len({item.name for item in items}) < len(items) or any("#" in key[1] for key in timeline):
         return False
@@ -159,11 +159,11 @@ def _are_plain(laid: Laid, items: Sequence[Item], start: int) -> bool:
     for key in keys:
         name = laid.name_of(key)
         suffix = instead(key)[len(key[1]) + 1 :]
-        if name != key[1] and ("#" in suffix or suffix.isdigit() or ids.get(name) is not None):
+        if name != key[1] and ("#" in suffix or suffix.isdigit() or named(conversation, name)):
             return False
     for item in items:
         is_derived = item.name != laid.name_of(item.key)
-        if is_derived and (ids.get(item.key[1]) != (item.key,) or ids.get(item.name) is not None):
+        if is_derived and (named(conversation, item.key[1]) != (item.key,) or named(conversation, item.name)):
             return False
     return True
 
@@ -171,7 +171,7 @@ def _are_plain(laid: Laid, items: Sequence[Item], start: int) -> bool:
 def pending_of(state: State) -> list[str]:
     """Return the ids of the calls that have no result, in the order in which they opened."""
     keys = {key: None for key in state.live if key[0] == CALL}
-    for layer in state.conversation.index:
+    for layer in state.conversation.index.layers:
         keys |= {key: None for key, entry in layer.items() if key[0] == CALL and entry and not entry[0][_ANSWERED]}
     found = []
     for key in keys:

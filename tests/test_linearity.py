@@ -141,8 +141,8 @@ class TestLinearity:
             def counted(self: Any, *entries: Any) -> Any:
                 nonlocal copied
                 after = put(self, *entries)
-                old = {id(layer) for layer in self}
-                copied += sum(len(layer) for layer in after if id(layer) not in old)
+                old = {id(layer) for layer in self.layers}
+                copied += sum(len(layer) for layer in after.layers if id(layer) not in old)
                 return after
 
             return counted

@@ -138,7 +138,7 @@ class TestState:
         assert fold(MIDDLE, {"type": "STATE_SNAPSHOT", "snapshot": 1}).conversation is MIDDLE.conversation
 
     @pytest.mark.parametrize(
-        "record", [Row(1, 2), Entry(None, 1, 2), Run("r", "t", 0, 0), Session(), Conversation(), Index()], ids=repr
+        "record", [Row(1, 2), Entry(None, 1, 2), Run("r", "t", 0, 0), Session(), Conversation(), Index.of({})], ids=repr
     )
     def test_parts(self, record: Any) -> None:
         """The records inside are equal by value, and equal to nothing of another sort."""
@@ -158,7 +158,7 @@ class TestState:
         assert hash(Session()) == hash(Session())
         assert hash(Run("r", "t", 0, 0)) == hash(Run("r", "t", 0, 0))
         with pytest.raises(TypeError):
-            hash(Index())
+            hash(Index.of({}))
 
 
 class TestSnapshot:
@@ -455,7 +455,7 @@ class IndexMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.index: Index[int, int] = Index()
+        self.index: Index[int, int] = Index.of({})
         self.twin: dict[int, int] = {}
         self.history: list[tuple[Index[int, int], dict[int, int]]] = []
 
@@ -490,8 +490,9 @@ class IndexMachine(RuleBasedStateMachine):
     @invariant()
     def layers(self) -> None:
         """The top is small, and each layer several times the size of the one before it."""
-        assert len(self.index[0]) <= TOP
-        for upper, lower in zip(self.index[1:], self.index[2:], strict=False):
+        top, rest = self.index
+        assert len(top) <= TOP
+        for upper, lower in zip(rest, rest[1:], strict=False):
             assert len(lower) >= FACTOR * len(upper)
 
     def teardown(self) -> None:

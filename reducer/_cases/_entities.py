@@ -7,7 +7,7 @@ advances it when the whole event is folded.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 from reducer._frozen import Object, freeze
 from reducer._index import (
@@ -18,6 +18,7 @@ from reducer._index import (
 from reducer._live import with_open, without
 from reducer._state import (
     CALL,
+    NAMED,
     NO_PEN,
     REASONING,
     TEXT,
@@ -33,11 +34,10 @@ from reducer._state import (
     State,
     held,
     made,
+    named,
     opened,
 )
 from reducer._text import append
-
-Ids: TypeAlias = Index[str, tuple[Key, ...]]
 
 
 def flag(state: State, event: Any, code: str, detail: str = "") -> State:
@@ -191,24 +191,25 @@ def write(state: State, key: Key, entry: Entry, delta: str) -> State:
 
 def holders(state: State, name: str) -> list[Key]:
     """Return the keys of the messages, the first of each kind, under the message id `name`."""
-    return [key for key in state.conversation.ids.get(name) or () if find(state, key) is not None]
+    return [key for key in named(state.conversation, name) if find(state, key) is not None]
 
 
-def identified(ids: Ids, key: Key) -> Ids:
-    """Return `ids` with the message `key`, unless another one of its kind stands under its id already."""
-    known = ids.get(key[1]) or ()
+def identified(index: Index[Key, Any], key: Key) -> Index[Key, Any]:
+    """Return `index` in which the id of the message `key` leads to it, unless to another one of its kind already."""
+    name: Key = (NAMED, key[1])
+    known = index.get(name) or ()
     if any(other[0] == key[0] for other in known):
-        return ids
-    return ids.put(key[1], tuple(sorted((*known, key))))
+        return index
+    return index.put(name, tuple(sorted((*known, key))))
 
 
-def ids_of(keys: Iterable[Key]) -> Ids:
-    """Return the ids of the messages `keys`; of one kind under one id the first counts, as it was made."""
+def names_of(keys: Iterable[Key]) -> dict[Key, tuple[Key, ...]]:
+    """Return what the index has of the ids of the messages `keys`; of one kind under one id the first counts."""
     found: dict[str, dict[str, Key]] = {}
     # A text with a role in its key was made beside another one, though that may have come to show after it.
     for key in sorted(keys, key=_is_beside):
         found.setdefault(key[1], {}).setdefault(key[0], key)
-    return Index.of({name: tuple(sorted(kinds.values())) for name, kinds in found.items()})
+    return {(NAMED, name): tuple(sorted(kinds.values())) for name, kinds in found.items()}
 
 
 def _is_beside(key: Key) -> bool:

@@ -25,7 +25,7 @@ from reducer._cases._entities import is_cut
 from reducer._index import Index
 from reducer._live import with_all
 from reducer._order import grouped
-from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Row, State, opened
+from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Row, State, closed, opened
 
 MARK = "agui-reducer"
 UNSTREAMED, ANSWERED, UNANSWERED = "unstreamed", "answered", "unanswered"
@@ -40,7 +40,7 @@ def mark(state: State, keys: Collection[Key] | None = None) -> dict[str, Any]:
 
     Without `keys` it is for one of all messages, which closes their rows and shows them whatever they hold.
     """
-    entries = {**state.conversation.index.to_dict(), **opened(state)}
+    entries = {**closed(state.conversation), **opened(state)}
     results = {key[2] for key in entries if key[0] == RESULT and len(key) > 2}
     told = {key: entry for key, entry in sorted(entries.items()) if keys is None or key in keys}
     calls = {key[1]: entry.entity for key, entry in told.items() if key[0] == CALL and len(key) == 2}
@@ -92,11 +92,11 @@ def marked(state: State, metadata: Any) -> State:
             return _known_message(entry, ids, counts.get(key[1], 1), has_calls=key in holders)
         return entry
 
-    holders = grouped({**state.conversation.index.to_dict(), **opened(state)})
+    holders = grouped({**closed(state.conversation), **opened(state)})
     conversation = state.conversation
-    index = Index.of({key: known(key, entry) for key, entry in conversation.index.to_dict().items()})
+    settled_ones = {key: known(key, entry) for key, entry in closed(conversation).items()}
     live = {key: known(key, entry) for key, entry in opened(state).items()}
-    entries = {**index.to_dict(), **live}
+    entries = {**settled_ones, **live}
     # An entity stands in the timeline once for each of its rows.
     timeline = pvector(
         key
@@ -104,6 +104,7 @@ def marked(state: State, metadata: Any) -> State:
         for _ in range(count_rows(entries[key]) if key[0] in (TEXT, REASONING) and key[1] in counts else 1)
     )
     settled = conversation.settled and attrs.evolve(conversation.settled, rows=len(timeline))
+    index = Index.of(conversation.index.to_dict() | settled_ones)
     conversation = conversation._replace(timeline=timeline, index=index, settled=settled)
     return with_all(state._replace(conversation=conversation), live)
 

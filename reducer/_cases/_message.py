@@ -33,7 +33,7 @@ def create(
     message = Message(kind, identity, role, name, owner, owner, len(state.session.runs), started=False, spoken=False)
     state, message = claim(flag_shared(state, event, key), "message", message)
     conversation = state.conversation
-    state = state._replace(conversation=conversation._replace(ids=identified(conversation.ids, key)))
+    state = state._replace(conversation=conversation._replace(index=identified(conversation.index, key)))
     return state, Entry(message, -1, state.position)
 
 

@@ -47,8 +47,8 @@ def add_activity(state: State, key: Key, activity: Activity) -> State:
     """Put a new activity at the end of the timeline."""
     conversation, now = state.conversation, state.position
     index = conversation.index.put(key, Entry(activity, now, now))
-    timeline, ids = conversation.timeline.append(key), identified(conversation.ids, key)
-    conversation = conversation._replace(timeline=timeline, index=index, ids=ids)
+    timeline, index = conversation.timeline.append(key), identified(index, key)
+    conversation = conversation._replace(timeline=timeline, index=index)
     return state._replace(conversation=conversation)
 
 

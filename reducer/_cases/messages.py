@@ -15,8 +15,8 @@ from reducer._cases._entities import (
     find,
     flag,
     identified,
-    ids_of,
     is_gone,
+    names_of,
     on_record,
 )
 from reducer._cases._group import retire
@@ -49,6 +49,7 @@ from reducer._state import (
     Owner,
     Settled,
     State,
+    closed,
     opened,
 )
 
@@ -98,7 +99,7 @@ def _client_only(metadata: Any, told: dict[Key, Any]) -> Callable[[Key, Any], bo
 def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any], bool]) -> State:
     """Make the conversation what the messages `told` and the survivors say."""
     look = Conversed(state)
-    before = {**state.conversation.index.to_dict(), **opened(state)}
+    before = {**closed(state.conversation), **opened(state)}
 
     def stays(key: Key) -> bool:
         return key in told or (key in before and survives(key, before[key].entity))
@@ -124,8 +125,7 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
     now = state.position
     conversation = state.conversation._replace(
         timeline=pvector(timeline),
-        index=Index.of(entities),
-        ids=ids_of([*timeline, *(key for key in (*entities, *live) if key[0] != CALL)]),
+        index=Index.of(entities | names_of([*timeline, *(key for key in (*entities, *live) if key[0] != CALL)])),
         settled=Settled(tuple(order), len(timeline), now),
         early={},
         lanes=_lanes(state, {**entities, **live}, live),
@@ -277,9 +277,8 @@ def append_unknown(state: State, messages: Iterable[Any]) -> State:
         state, found = stated(state, key, message, {}, entities)
         entities.update(found)
     conversation = state.conversation
-    ids = conversation.ids
-    for key in fresh:
-        ids = identified(ids, key)
     timeline, index = conversation.timeline.extend(fresh), conversation.index.put_all(entities)
-    state = state._replace(conversation=conversation._replace(timeline=timeline, index=index, ids=ids))
+    for key in fresh:
+        index = identified(index, key)
+    state = state._replace(conversation=conversation._replace(timeline=timeline, index=index))
     return settle(state, fresh, entities)

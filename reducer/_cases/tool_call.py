@@ -163,8 +163,8 @@ def add_result(state: State, key: Key, result: Result) -> State:
     """Put a new result at the end of the timeline."""
     conversation, now = state.conversation, state.position
     index = conversation.index.put(key, Entry(result, now, now))
-    timeline, ids = conversation.timeline.append(key), identified(conversation.ids, key)
-    conversation = conversation._replace(timeline=timeline, index=index, ids=ids)
+    timeline, index = conversation.timeline.append(key), identified(index, key)
+    conversation = conversation._replace(timeline=timeline, index=index)
     return state._replace(conversation=conversation)
 
 

@@ -63,7 +63,6 @@ def state_of(told: Any) -> State:
     found = {
         "timeline": pvector(rows.timeline),
         "index": rows.index(),
-        "ids": rows.ids(),
         "early": rows.early(),
         "lanes": within(".lanes", _lanes, told.get("lanes", []), last),
         "streams": None if streams is None else within(".streams", _streams, streams, last),

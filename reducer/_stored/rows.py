@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 from pyrsistent import pvector
 
-from reducer._cases._entities import ids_of
+from reducer._cases._entities import names_of
 from reducer._index import Index
 from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Call, Entry, Key, Message, Row
 from reducer._stored import table
@@ -91,13 +91,10 @@ class Rows:
             raise Wrong("must be the number of a row in which something begins")
         return key
 
-    def index(self) -> Index[Key, Entry]:
-        """Return what is not open."""
-        return Index.of({key: entry for key, entry in self._entries.items() if key not in self._open})
-
-    def ids(self) -> Index[str, tuple[Key, ...]]:
-        """Return which messages stand under each id."""
-        return ids_of([*self.timeline, *(key for key in self._entries if key[0] != CALL)])
+    def index(self) -> Index[Key, Any]:
+        """Return what is not open, and which messages stand under each id."""
+        names: dict[Key, Any] = names_of([*self.timeline, *(key for key in self._entries if key[0] != CALL)])
+        return Index.of(names | {key: entry for key, entry in self._entries.items() if key not in self._open})
 
     def early(self) -> Mapping[str, bool]:
         """Return the ids of calls that were answered and have yet to come."""

@@ -150,7 +150,6 @@ CONVERSATION: Final = Record(
     elsewhere={
         "timeline": "rows",
         "index": "rows and apart",
-        "ids": "rows and apart",
         "early": "rows",
         "lanes": "lanes",
         "streams": "streams",

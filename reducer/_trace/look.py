@@ -30,10 +30,12 @@ from reducer._state import (
     Scope,
     Session,
     State,
+    closed,
     opened,
     rope_at,
 )
 from reducer._text import Rope, pieces
+from reducer._touched import indexed
 
 __all__ = ["ACTIVITY", "CALL", "EMPTY", "REASONING", "RESULT", "TEXT", "Anomaly", "Entry", "Key", "Owner", "State"]
 
@@ -88,19 +90,7 @@ def _candidates(before: State, after: State) -> list[Key]:
         if (was := one.get(key)) is not now or rope_at(before, was[3]) is not rope_at(after, now[3])
     ]
     found += [key for key in one if key not in other]
-    if before.conversation.index is not after.conversation.index:
-        found += _differing(before.conversation.index, after.conversation.index)
-    return found
-
-
-def _differing(before: Index[Key, Entry], after: Index[Key, Entry]) -> list[Key]:
-    """Return the keys that may differ: those of the layers that the two do not share."""
-    old, new = list(before), list(after)
-    while old and new and old[-1] is new[-1]:
-        old.pop()
-        new.pop()
-    was, now = ({key: entry for layer in reversed(layers) for key, entry in layer.items()} for layers in (old, new))
-    return [key for key in was.keys() | now.keys() if was.get(key) is not now.get(key)]
+    return found + indexed(before, after)
 
 
 def grown(before: Rope, after: Rope) -> str | None:
@@ -145,7 +135,7 @@ def row_written(entry: Entry) -> int | None:
 
 def calls_shown(state: State) -> dict[Key, list[Key]]:
     """Return the calls of each message that shows any."""
-    calls = grouped({**state.conversation.index.to_dict(), **opened(state)})
+    calls = grouped({**closed(state.conversation), **opened(state)})
     return {key: [call for row in rows.values() for call in row] for key, rows in calls.items()}
 
 
