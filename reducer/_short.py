@@ -12,6 +12,7 @@ a tuple (half the price of a named tuple's own constructor). `docs/explanation/c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from pyrsistent import PVector, pvector
@@ -50,11 +51,17 @@ _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 _NO_ROWS: PVector[Row] = pvector()
 _NO_GROUPS: dict[Key, int] = {}
 _ONE_ROPE = (None,)
+_TOOL = (None, "tool")
 _TEXT_OR_NONE = frozenset({str, type(None)})
 _ROLES: dict[str, frozenset[str | None]] = {
     TEXT: frozenset({None, "assistant", "user", "system", "developer"}),
     REASONING: frozenset({REASONING}),
 }
+
+
+def reader(sdk: bool, *fields: str) -> Callable[[Any], Any]:  # noqa: FBT001 - as the ways are called
+    """Return what reads the owner, the metadata and these fields of an event, or of the dict of an SDK's, at once."""
+    return (itemgetter if sdk else attrgetter)("subagent_run_id", "metadata", *fields)
 
 
 def content(kind: str) -> Short:
@@ -86,11 +93,12 @@ def content(kind: str) -> Short:
 def start(kind: str, *, sdk: bool) -> Short:
     """Open a text or reasoning message that is new."""
     roles, is_text = _ROLES[kind], kind == TEXT
+    read = reader(sdk, "message_id", "role", *(("name",) if is_text else ()))
 
     def open_message(state: State, event: Any) -> State | None:
         position, rope, pen, live, ropes, conversation, session = state
         timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
-        name, tag, role = event.message_id, event.subagent_run_id, event.role
+        tag, metadata, name, role, *named = read(event.__dict__ if sdk else event)
         key: Key = (kind, name)
         id_key: Key = (NAMED, name)
         run, scope = session.active, session.scope
@@ -100,7 +108,7 @@ def start(kind: str, *, sdk: bool) -> Short:
             or unclaimed
             or type(live) is not dict
             or len(live) >= SMALL
-            or event.metadata is not None
+            or metadata is not None
             or type(name) is not str
             or type(tag) not in _TEXT_OR_NONE
             or (event.__pydantic_extra__ if sdk else event.notes)
@@ -112,7 +120,7 @@ def start(kind: str, *, sdk: bool) -> Short:
             return None
         lane = lanes.get(tag, base)
         if is_text:
-            speaker = event.name
+            [speaker] = named
             if type(speaker) not in _TEXT_OR_NONE:
                 return None
             lane = _new(Lane, (lane[0], position, _NO_GROUPS, None))
@@ -142,15 +150,16 @@ def start(kind: str, *, sdk: bool) -> Short:
 def end(kind: str, *, sdk: bool) -> Short:
     """Close an open message or call."""
     is_call = kind == CALL
+    read = reader(sdk, "tool_call_id" if is_call else "message_id")
 
     def close(state: State, event: Any) -> State | None:
         position, rope, pen, live, ropes, conversation, session = state
-        name, tag = event.tool_call_id if is_call else event.message_id, event.subagent_run_id
+        tag, metadata, name = read(event.__dict__ if sdk else event)
         key: Key = (kind, name)
         one = live.get(key)
         if (
             one is None
-            or event.metadata is not None
+            or metadata is not None
             or conversation.streams is not None
             or not is_narrow(live)
             or (event.__pydantic_extra__ if sdk else event.notes)
@@ -175,16 +184,12 @@ def end(kind: str, *, sdk: bool) -> Short:
 
 def call(*, sdk: bool) -> Short:
     """Open a new call: in its parent's current row or group, in its lane's latest group, or in a group of its own."""
+    read = reader(sdk, "tool_call_id", "tool_call_name", "parent_message_id")
 
     def open_call(state: State, event: Any) -> State | None:
         position, rope, pen, live, ropes, conversation, session = state
         timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
-        name, tool, parent, tag = (
-            event.tool_call_id,
-            event.tool_call_name,
-            event.parent_message_id,
-            event.subagent_run_id,
-        )
+        tag, metadata, name, tool, parent = read(event.__dict__ if sdk else event)
         key: Key = (CALL, name)
         run, owners = session.active, session.scope.owners
         if (
@@ -194,7 +199,7 @@ def call(*, sdk: bool) -> Short:
             or early
             or type(live) is not dict
             or len(live) >= SMALL
-            or event.metadata is not None
+            or metadata is not None
             or type(name) is not str
             or type(tool) is not str
             or type(parent) not in _TEXT_OR_NONE
@@ -267,22 +272,23 @@ def call(*, sdk: bool) -> Short:
 
 def result(*, sdk: bool) -> Short:
     """Add a new result of text for a call that is closed and has none."""
+    read = reader(sdk, "message_id", "tool_call_id", "content", "role")
 
     def add_result(state: State, event: Any) -> State | None:
         position, rope, pen, live, ropes, conversation, session = state
         timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
-        name, answers, said, tag = event.message_id, event.tool_call_id, event.content, event.subagent_run_id
+        tag, metadata, name, answers, said, role = read(event.__dict__ if sdk else event)
         if (
             not session.active
             or streams is not None
             or unclaimed
-            or event.metadata is not None
+            or metadata is not None
             or session.interrupts
             or type(said) is not str
             or type(name) is not str
             or type(answers) is not str
             or type(tag) not in _TEXT_OR_NONE
-            or event.role not in (None, "tool")
+            or role not in _TOOL
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return None
@@ -310,10 +316,11 @@ def result(*, sdk: bool) -> Short:
 
 def span(*, opens: bool, sdk: bool) -> Short:
     """Open or close a reasoning span."""
+    read = reader(sdk, "message_id")
 
     def bracket(state: State, event: Any) -> State | None:
         position, rope, pen, live, ropes, conversation, session = state
-        name, tag = event.message_id, event.subagent_run_id
+        tag, _, name = read(event.__dict__ if sdk else event)
         steps, spans, subagents, thinking, owners = session.scope
         key: Key = (REASONING, name)
         if (
