@@ -156,9 +156,10 @@ class Batch:
         state = self.state
         if chosen is None:
             chosen = [*self.waiting.values()]
-        if not chosen and state[0] == position:
+        if not chosen and state.position == position:
             return state
-        live, ropes, conversation, session = put_down(state)[3:]
+        state = put_down(state)
+        ropes = state.ropes
         if chosen:
             # One copy serves for all: nobody has seen it yet.
             fresh: Any = list(ropes) if isinstance(ropes, tuple) else ropes.evolver()
@@ -166,7 +167,7 @@ class Batch:
                 fresh[one.place] = append(fresh[one.place], "".join(one.deltas), one.last)
                 del self.waiting[one.key]
             ropes = tuple(fresh) if isinstance(ropes, tuple) else fresh.persistent()
-        self.state = made((position, None, NO_PEN, live, ropes, conversation, session))
+        self.state = made(position, None, NO_PEN, state.live, ropes, state.conversation, state.session)
         return self.state
 
 

@@ -28,7 +28,7 @@ from reducer._frozen import Object, Unfreezable, freeze, to_wire
 from reducer._routes import DELTAS, ROUTES, SHORTS, Route, route
 from reducer._rules import RULES
 from reducer._run import current, with_session
-from reducer._state import CALL, EMPTY, State, made, put_down, with_rope
+from reducer._state import CALL, EMPTY, State, put_down
 from reducer._table import ALL, CASES, NOTHING
 from reducer._text import SPAN, pack
 from reducer._wire import admit, decode, malformed
@@ -37,7 +37,7 @@ from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show
 _NO_FIELDS: dict[str, Any] = {}
 
 
-def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912 - one call for a delta, with no other in it
+def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 - one call for a delta, with no other in it
     """Return the state after `event`; nothing that is passed in changes.
 
     `event` is an object of the official SDK, what `decode` returned, or a wire mapping with camelCase keys. Whatever
@@ -45,7 +45,8 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912 - one cal
     `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
     """
     cls = type(event)
-    position, rope, pen, live, ropes, conversation, session = state
+    position, rope, pen = state._position, state._rope, state._pen
+    live, ropes, conversation = state._live, state._ropes, state._conversation
     last, identity, name, owner, place = pen
     try:
         # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of what
@@ -64,8 +65,14 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912 - one cal
             if one is not None and one[4] and conversation.streams is None:
                 entity, first, _, here, _ = one
                 if first >= conversation.opened or kind is CALL or not is_cut(conversation, entity, first):
-                    if was >= 0:
-                        ropes = with_rope(ropes, was, rope)
+                    if was < 0:
+                        pass
+                    elif type(ropes) is tuple:
+                        texts = [*ropes]
+                        texts[was] = rope
+                        ropes = tuple(texts)
+                    else:
+                        ropes = ropes.set(was, rope)  # type: ignore[union-attr]
                     place, rope, owner = here, ropes[here], entity.tag
                     pen = (cls, identity, name, owner, place)
         if place >= 0:
@@ -83,11 +90,19 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912 - one cal
                     rope = (delta, rope, rope[2] + 1, position)
                 else:
                     rope = pack(rope, delta, position)
-                return made((position + 1, rope, pen, live, ropes, conversation, session))
-        if cls in SHORTS:
-            after = SHORTS[cls](state, event)
-            if after is not None:
+                after = State()
+                after._position = position + 1
+                after._rope = rope
+                after._pen = pen
+                after._live = live
+                after._ropes = ropes
+                after._conversation = conversation
+                after._session = state._session
                 return after
+        if cls in SHORTS:
+            short = SHORTS[cls](state, event)
+            if short is not None:
+                return short
         way = ROUTES.get(cls)
         if way is None:
             way = route(event)
@@ -128,7 +143,7 @@ def _general(state: State, event: Any, way: Route) -> State:
         if case.ends is not NOTHING and state.conversation.streams is not None:
             state = _ended(state, event, case.ends)
         state = case.apply(state, event)
-    return made((state[0] + 1, *state[1:]))
+    return state._replace(position=state.position + 1)
 
 
 def admitted(event: object) -> Event:

@@ -54,51 +54,59 @@ def dissoc(mapping: Mapping[K, V], key: K) -> Mapping[K, V]:
     return left if len(left) > SMALL // 2 else dict(left.items())
 
 
-class Index(tuple[dict[Any, Any], tuple[dict[Any, Any], ...]], Generic[K, V]):
-    """A persistent mapping of plain dicts in layers: the newest, and all below it; `None` as a value means absent.
+class Index(Generic[K, V]):
+    """A persistent mapping of plain dicts in layers, the newest first; `None` as a value means absent.
 
-    It is called with the pair of them, which nobody may write to afterwards, so that it costs what a tuple does.
+    Its slots are filled where one is made and never again, which costs half of what a tuple's subclass does.
     """
 
-    __slots__ = ()
+    __slots__ = ("rest", "top")
+
+    top: dict[Any, Any]
+    rest: tuple[dict[Any, Any], ...]
 
     @classmethod
     def of(cls, entries: dict[K, V]) -> Index[K, V]:
         """Return an index of `entries`, which it takes over: the caller lets go of the dict."""
-        return cls(({}, (entries,) if entries else ()))
+        index: Index[K, V] = cls()
+        index.top, index.rest = {}, (entries,) if entries else ()
+        return index
 
     @property
     def layers(self) -> tuple[dict[Any, Any], ...]:
         """All layers, the newest first."""
-        return (self[0], *self[1])
+        return (self.top, *self.rest)
 
     def get(self, key: K) -> V | None:
         """Return what `key` holds, or `None`."""
-        top, rest = self
+        top = self.top
         if key in top:
             return top[key]  # type: ignore[no-any-return]
-        for layer in rest:
+        for layer in self.rest:
             if key in layer:
                 return layer[key]  # type: ignore[no-any-return]
         return None
 
     def put(self, key: K, value: V | None) -> Index[K, V]:
         """Return an index that holds `value` under `key`; `None` removes the key."""
-        top, rest = self
+        top = self.top
         if len(top) >= TOP:
             return self.put_all({key: value})
-        return Index(({**top, key: value}, rest))
+        index: Index[K, V] = Index()
+        index.top, index.rest = {**top, key: value}, self.rest
+        return index
 
     def put_all(self, entries: Mapping[K, V | None]) -> Index[K, V]:
         """Return an index that holds `entries` too; `None` removes a key."""
-        top, rest = {**self[0], **entries}, self[1]
-        if len(top) <= TOP:
-            return Index((top, rest))
-        shared = 0
-        while shared < len(rest) and len(rest[shared]) < FACTOR * len(top):
-            top = {**rest[shared], **top}
-            shared += 1
-        return Index(({}, (top, *rest[shared:])))
+        index: Index[K, V] = Index()
+        index.top, index.rest = top, rest = {**self.top, **entries}, self.rest
+        if len(top) > TOP:
+            merged = 0
+            while merged < len(rest) and len(rest[merged]) < FACTOR * len(top):
+                top = {**rest[merged], **top}
+                merged += 1
+            index.top, index.rest = {}, (top, *rest[merged:])
+        return index
 
     def differing(self, other: Index[K, V]) -> list[K]:
         """Return the keys that do not hold the very same in `other`, by the layers that the two do not share."""

@@ -69,7 +69,8 @@ def content(kind: str) -> Short:
     is_call = kind == CALL
 
     def append_delta(state: State, event: Any) -> State | None:
-        position, rope, pen, live, ropes, conversation, session = state
+        position, rope, pen = state._position, state._rope, state._pen
+        live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         delta, tag = event.delta, event.subagent_run_id
         one = live.get((kind, event.tool_call_id if is_call else event.message_id))
         if one is None or event.metadata is not None or event.notes or type(delta) is not str or not delta:
@@ -85,7 +86,7 @@ def content(kind: str) -> Short:
         if pen is not NO_PEN:
             ropes = with_rope(ropes, pen[4], rope)
         ropes = with_rope(ropes, place, append(ropes[place], delta, position))
-        return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
+        return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
 
     return append_delta
 
@@ -96,7 +97,8 @@ def start(kind: str, *, sdk: bool) -> Short:
     read = reader(sdk, "message_id", "role", *(("name",) if is_text else ()))
 
     def open_message(state: State, event: Any) -> State | None:
-        position, rope, pen, live, ropes, conversation, session = state
+        position, rope, pen = state._position, state._rope, state._pen
+        live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
         tag, metadata, name, role, *named = read(event.__dict__ if sdk else event)
         key: Key = (kind, name)
@@ -142,7 +144,7 @@ def start(kind: str, *, sdk: bool) -> Short:
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline, index = timeline.append(key), index.put(id_key, (key,))
         conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
-        return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
+        return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
 
     return open_message
 
@@ -153,7 +155,8 @@ def end(kind: str, *, sdk: bool) -> Short:
     read = reader(sdk, "tool_call_id" if is_call else "message_id")
 
     def close(state: State, event: Any) -> State | None:
-        position, rope, pen, live, ropes, conversation, session = state
+        position, rope, pen = state._position, state._rope, state._pen
+        live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         tag, metadata, name = read(event.__dict__ if sdk else event)
         key: Key = (kind, name)
         one = live.get(key)
@@ -177,7 +180,7 @@ def end(kind: str, *, sdk: bool) -> Short:
         timeline, index, lanes, _, unclaimed, settled, opened, base, early = conversation
         index = index.put(key, _new(Entry, (entity, first, position, written)))
         conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, opened, base, early))
-        return made((position + 1, rope, pen, live, ropes, conversation, session))
+        return made(position + 1, rope, pen, live, ropes, conversation, session)
 
     return close
 
@@ -187,7 +190,8 @@ def call(*, sdk: bool) -> Short:
     read = reader(sdk, "tool_call_id", "tool_call_name", "parent_message_id")
 
     def open_call(state: State, event: Any) -> State | None:
-        position, rope, pen, live, ropes, conversation, session = state
+        position, rope, pen = state._position, state._rope, state._pen
+        live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
         tag, metadata, name, tool, parent = read(event.__dict__ if sdk else event)
         key: Key = (CALL, name)
@@ -265,7 +269,7 @@ def call(*, sdk: bool) -> Short:
         lane = _new(Lane, (position, position, groups, latest))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
-        return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
+        return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
 
     return open_call
 
@@ -275,7 +279,8 @@ def result(*, sdk: bool) -> Short:
     read = reader(sdk, "message_id", "tool_call_id", "content", "role")
 
     def add_result(state: State, event: Any) -> State | None:
-        position, rope, pen, live, ropes, conversation, session = state
+        position, rope, pen = state._position, state._rope, state._pen
+        live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
         tag, metadata, name, answers, said, role = read(event.__dict__ if sdk else event)
         if (
@@ -309,7 +314,7 @@ def result(*, sdk: bool) -> Short:
         conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
         if pen is not NO_PEN:
             ropes = with_rope(ropes, pen[4], rope)
-        return made((position + 1, None, NO_PEN, live, ropes, conversation, session))
+        return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
 
     return add_result
 
@@ -319,7 +324,8 @@ def span(*, opens: bool, sdk: bool) -> Short:
     read = reader(sdk, "message_id")
 
     def bracket(state: State, event: Any) -> State | None:
-        position, rope, pen, live, ropes, conversation, session = state
+        position, rope, pen = state._position, state._rope, state._pen
+        live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         tag, _, name = read(event.__dict__ if sdk else event)
         steps, spans, subagents, thinking, owners = session.scope
         key: Key = (REASONING, name)
@@ -348,7 +354,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
         shared, runs, interrupts, anomalies, thread_id, begun, _, active = session
         scope = _new(Scope, (steps, spans, subagents, thinking, owners))
         session = _new(Session, (shared, runs, interrupts, anomalies, thread_id, begun, scope, active))
-        return made((position + 1, rope, pen, live, ropes, conversation, session))
+        return made(position + 1, rope, pen, live, ropes, conversation, session)
 
     return bracket
 

@@ -101,11 +101,11 @@ class View:
 
         A stream is mostly deltas, so this is the short way: `None` where anything is out of the ordinary.
         """
-        position, _, _, live, _, conversation, session = state
+        position, live = state.position, state.live
         if (
             live is not before.live
-            or conversation is not before.conversation
-            or session is not before.session
+            or state.conversation is not before.conversation
+            or state.session is not before.session
             or not self._is_made
         ):
             return None

@@ -242,4 +242,4 @@ def close_all(state: State) -> State:
         index = index.put(key, entry)
     base = Lane(now, now)
     conversation = state.conversation._replace(index=index, streams=None, lanes={}, opened=now, base=base)
-    return made((now, None, NO_PEN, {}, (), conversation, state.session._replace(scope=Scope())))
+    return made(now, None, NO_PEN, {}, (), conversation, state.session._replace(scope=Scope()))

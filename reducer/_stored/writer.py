@@ -37,7 +37,7 @@ def document(state: State) -> Told:
     """Return what the file holds of `state`."""
     conversation, session = state.conversation, state.session
     rows = Rows(state)
-    told = table.STATE.told(state, {})
+    told = table.STATE.told(values_of(state), {})
     table.SESSION.told(session, told)
     scope = _scope(session.scope)
     runs = [_run(run) for run in session.runs]
