@@ -19,6 +19,7 @@ from pyrsistent import PVector, pvector
 
 from reducer._cases._entities import is_cut
 from reducer._index import SMALL, assoc
+from reducer._interrupts import NO_INTERRUPTS
 from reducer._state import (
     CALL,
     HOLE,
@@ -28,7 +29,6 @@ from reducer._state import (
     RESULT,
     TEXT,
     Call,
-    Conversation,
     Entry,
     Key,
     Lane,
@@ -40,6 +40,7 @@ from reducer._state import (
     Scope,
     Session,
     State,
+    conversed,
     made,
     with_rope,
 )
@@ -99,20 +100,20 @@ def start(kind: str, *, sdk: bool) -> Short:
     def open_message(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
-        timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
+        timeline, index, lanes = conversation.timeline, conversation.index, conversation.lanes
         tag, metadata, name, role, *named = read(event.__dict__ if sdk else event)
         key: Key = (kind, name)
         id_key: Key = (NAMED, name)
         run, scope = session.active, session.scope
         if (
             not run
-            or streams is not None
-            or unclaimed
+            or conversation.streams is not None
+            or conversation.unclaimed
             or type(live) is not dict
             or len(live) >= SMALL
             or metadata is not None
             or type(name) is not str
-            or type(tag) not in _TEXT_OR_NONE
+            or (tag is not None and type(tag) is not str)
             or (event.__pydantic_extra__ if sdk else event.notes)
             or type(role) not in _TEXT_OR_NONE
             or role not in roles
@@ -120,7 +121,7 @@ def start(kind: str, *, sdk: bool) -> Short:
             or index.get(id_key) is not None
         ):
             return None
-        lane = lanes.get(tag, base)
+        lane = lanes.get(tag, conversation.base)
         if is_text:
             [speaker] = named
             if type(speaker) not in _TEXT_OR_NONE:
@@ -143,7 +144,7 @@ def start(kind: str, *, sdk: bool) -> Short:
             live, ropes = {key: one}, _ONE_ROPE
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline, index = timeline.append(key), index.put(id_key, (key,))
-        conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
+        conversation = conversed(conversation, timeline, index, lanes, position)
         return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
 
     return open_message
@@ -177,9 +178,8 @@ def end(kind: str, *, sdk: bool) -> Short:
         else:
             written = ropes[place]
         live, ropes = closing(live, ropes, key, place) if len(ropes) > 1 else ({}, ())
-        timeline, index, lanes, _, unclaimed, settled, opened, base, early = conversation
-        index = index.put(key, _new(Entry, (entity, first, position, written)))
-        conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, opened, base, early))
+        index = conversation.index.put(key, _new(Entry, (entity, first, position, written)))
+        conversation = conversed(conversation, conversation.timeline, index, conversation.lanes, conversation.opened)
         return made(position + 1, rope, pen, live, ropes, conversation, session)
 
     return close
@@ -192,38 +192,39 @@ def call(*, sdk: bool) -> Short:
     def open_call(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
-        timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
+        timeline, index, lanes = conversation.timeline, conversation.index, conversation.lanes
         tag, metadata, name, tool, parent = read(event.__dict__ if sdk else event)
         key: Key = (CALL, name)
         run, owners = session.active, session.scope.owners
         if (
             not run
-            or streams is not None
-            or unclaimed
-            or early
+            or conversation.streams is not None
+            or conversation.unclaimed
+            or conversation.early
             or type(live) is not dict
             or len(live) >= SMALL
             or metadata is not None
             or type(name) is not str
             or type(tool) is not str
-            or type(parent) not in _TEXT_OR_NONE
-            or type(tag) not in _TEXT_OR_NONE
+            or (parent is not None and type(parent) is not str)
+            or (tag is not None and type(tag) is not str)
             or (event.__pydantic_extra__ if sdk else event.notes)
             or key in live
             or (owners and key in owners)
             or index.get(key) is not None
         ):
             return None
-        lane = lanes.get(tag, base)
+        lane = lanes.get(tag, conversation.base)
         groups, latest = lane[2], lane[3]
         holder: Key = (TEXT, parent) if parent is not None else latest or (TEXT, name)
         group = groups.get(holder)
         if group is None or parent is not None:
             # In a group of the lane a call without a parent has nothing to ask its message.
-            one = live.get(holder) or index.get(holder)
+            id_key: Key = (NAMED, holder[1])
+            known = index.get(id_key)
+            one = None if known is None else live.get(holder) or index.get(holder)
             if one is None:
-                id_key: Key = (NAMED, holder[1])
-                if index.get(id_key) is not None or (owners and holder in owners):
+                if known is not None or (owners and holder in owners):
                     return None
                 said = (TEXT, holder[1], "assistant", None, tag, tag, run, False, False, False)
                 message = _new(
@@ -268,7 +269,7 @@ def call(*, sdk: bool) -> Short:
             live, ropes = {key: open_one}, _ONE_ROPE
         lane = _new(Lane, (position, position, groups, latest))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
-        conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
+        conversation = conversed(conversation, timeline, index, lanes, position)
         return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
 
     return open_call
@@ -281,18 +282,18 @@ def result(*, sdk: bool) -> Short:
     def add_result(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
-        timeline, index, lanes, streams, unclaimed, settled, _, base, early = conversation
+        timeline, index, lanes = conversation.timeline, conversation.index, conversation.lanes
         tag, metadata, name, answers, said, role = read(event.__dict__ if sdk else event)
         if (
             not session.active
-            or streams is not None
-            or unclaimed
+            or conversation.streams is not None
+            or conversation.unclaimed
             or metadata is not None
-            or session.interrupts
+            or (session.interrupts is not NO_INTERRUPTS and session.interrupts)
             or type(said) is not str
             or type(name) is not str
             or type(answers) is not str
-            or type(tag) not in _TEXT_OR_NONE
+            or (tag is not None and type(tag) is not str)
             or role not in _TOOL
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
@@ -311,7 +312,7 @@ def result(*, sdk: bool) -> Short:
         lane = _new(Lane, (position, position, _NO_GROUPS, None))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline = timeline.append(key)
-        conversation = _new(Conversation, (timeline, index, lanes, None, unclaimed, settled, position, base, early))
+        conversation = conversed(conversation, timeline, index, lanes, position)
         if pen is not NO_PEN:
             ropes = with_rope(ropes, pen[4], rope)
         return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
@@ -332,7 +333,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
         if (
             conversation.streams is not None
             or type(name) is not str
-            or type(tag) not in _TEXT_OR_NONE
+            or (tag is not None and type(tag) is not str)
             or (event.__pydantic_extra__ if sdk else event.notes)
             or type(spans) is not dict
             or len(spans) > SMALL - 1

@@ -15,7 +15,7 @@ from pyrsistent import PVector, pvector
 
 from reducer._frozen import Frozen, Object, same
 from reducer._index import SMALL, Index
-from reducer._interrupts import Interrupts
+from reducer._interrupts import NO_INTERRUPTS, Interrupts
 from reducer._rules import RULES
 from reducer._text import Rope, same_text
 
@@ -199,7 +199,7 @@ class Settled:
     position: int
 
 
-class Conversation(NamedTuple):
+class Conversation:
     """`timeline` has one key per row in opening order, `index` every entity that is not open, `lanes` the cuts.
 
     Under `(NAMED, id)` the index also has the first message of each kind that stands under that message id, by kind.
@@ -209,16 +209,59 @@ class Conversation(NamedTuple):
     `early` has the ids of calls that were answered and have yet to come.
     """
 
-    timeline: PVector[Key] = pvector()
-    # `index` hides a method of tuples that nobody calls on a record.
-    index: Index[Key, Any] = Index.of({})  # type: ignore[assignment]
-    lanes: Mapping[Owner, Lane] = {}
-    streams: Streams | None = None
-    unclaimed: Mapping[Key, tuple[str, str | None]] = {}
-    settled: Settled | None = None
-    opened: int = -1
-    base: Lane = Lane()
-    early: Mapping[str, bool] = {}
+    # Slots that are filled where one is made and never again: every opening and every end makes one.
+    __slots__ = ("base", "early", "index", "lanes", "opened", "settled", "streams", "timeline", "unclaimed")
+
+    timeline: PVector[Key]
+    index: Index[Key, Any]
+    lanes: Mapping[Owner, Lane]
+    streams: Streams | None
+    unclaimed: Mapping[Key, tuple[str, str | None]]
+    settled: Settled | None
+    opened: int
+    base: Lane
+    early: Mapping[str, bool]
+
+    def _replace(self, **changes: Any) -> Conversation:
+        after = Conversation()
+        for name in self.__slots__:
+            setattr(after, name, changes[name] if name in changes else getattr(self, name))
+        return after
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Conversation):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def conversed(
+    before: Conversation, timeline: PVector[Key], index: Index[Key, Any], lanes: Mapping[Owner, Lane], opened: int
+) -> Conversation:
+    """Return what `before` is after an opening or an end; no chunk stream is open."""
+    after = Conversation()
+    after.timeline = timeline
+    after.index = index
+    after.lanes = lanes
+    after.streams = None
+    after.unclaimed = before.unclaimed
+    after.settled = before.settled
+    after.opened = opened
+    after.base = before.base
+    after.early = before.early
+    return after
+
+
+def _silent() -> Conversation:
+    """Return the conversation before any event."""
+    silent = Conversation()
+    silent.timeline, silent.index, silent.lanes, silent.streams = pvector(), Index.of({}), {}, None
+    silent.unclaimed, silent.settled, silent.opened, silent.base, silent.early = {}, None, -1, Lane(), {}
+    return silent
 
 
 @attrs.frozen
@@ -334,7 +377,7 @@ class Session(NamedTuple):
 
     shared: Frozen = Object({})
     runs: PVector[Run] = pvector()
-    interrupts: Interrupts = Interrupts()
+    interrupts: Interrupts = NO_INTERRUPTS
     anomalies: Anomalies = Anomalies()
     thread_id: str | None = None
     begun: bool = False
@@ -544,5 +587,5 @@ def made(
     return state
 
 
-EMPTY = made(0, None, NO_PEN, {}, (), Conversation(), Session())
+EMPTY = made(0, None, NO_PEN, {}, (), _silent(), Session())
 """The state before any event."""

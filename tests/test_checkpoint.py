@@ -34,7 +34,7 @@ from reducer import (
 )
 from reducer._checkpoint import VERSION
 from reducer._frozen import same
-from reducer._state import Call, Message, Row
+from reducer._state import Call, Conversation, Message, Row
 from reducer._stored.record import Record, attributes
 from reducer._stored.table import RECORDS
 from reducer.laws import resumption
@@ -359,7 +359,7 @@ class TestFormat:
         """Every field of every record of the state is stored, or read off something else that is."""
         own = [kind for kind in vars(_state).values() if getattr(kind, "__module__", "") == _state.__name__]
         records = {kind for kind in own if isinstance(kind, type) and (attrs.has(kind) or issubclass(kind, tuple))}
-        assert set(RECORDS) == {*records, State}
+        assert set(RECORDS) == {*records, State, Conversation}
         for kind, record in RECORDS.items():
             stored = {field.attribute for field in record.fields}
             assert stored.isdisjoint(record.elsewhere)

@@ -46,7 +46,7 @@ from reducer import (
     seed,
 )
 from reducer._index import FACTOR, SMALL, TOP, Index, assoc, dissoc
-from reducer._state import FIELDS, NO_PEN, Conversation, Entry, Row, Run, Session
+from reducer._state import FIELDS, NO_PEN, Entry, Row, Run, Session
 from reducer._text import Rope, append, paired, pieces, same_text, text
 from reducer.errors import show_path
 from reducer.strategies import events, streams
@@ -138,7 +138,9 @@ class TestState:
         assert fold(MIDDLE, {"type": "STATE_SNAPSHOT", "snapshot": 1}).conversation is MIDDLE.conversation
 
     @pytest.mark.parametrize(
-        "record", [Row(1, 2), Entry(None, 1, 2), Run("r", "t", 0, 0), Session(), Conversation(), Index.of({})], ids=repr
+        "record",
+        [Row(1, 2), Entry(None, 1, 2), Run("r", "t", 0, 0), Session(), EMPTY.conversation, Index.of({})],
+        ids=lambda record: type(record).__name__,
     )
     def test_parts(self, record: Any) -> None:
         """The records inside are equal by value, and equal to nothing of another sort."""

@@ -14,7 +14,7 @@ from reducer._cases._entities import close_all, flag
 from reducer._cases._stated import key_of
 from reducer._cases.messages import append_unknown
 from reducer._frozen import Object, freeze
-from reducer._interrupts import Interrupts
+from reducer._interrupts import NO_INTERRUPTS
 from reducer._run import amend, current, scoped, with_session
 from reducer._state import CALL, Key, Owner, Run, State
 
@@ -106,7 +106,7 @@ def run_finished(state: State, event: Any) -> State:
 def _interrupts(state: State, event: Any, kind: str, outcome: Any, *, echoed: bool) -> State:
     """An interrupt outcome opens interrupts; a plain end of a run whose input nobody told retires the earlier ones."""
     if kind == "success" and not echoed:
-        return with_session(state, interrupts=Interrupts())
+        return with_session(state, interrupts=NO_INTERRUPTS)
     if kind != "interrupt":
         return state
     raised: dict[str, Object] = {}

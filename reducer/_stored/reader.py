@@ -28,6 +28,7 @@ from reducer._state import (
     Subagent,
 )
 from reducer._stored import table
+from reducer._stored.record import attributes
 from reducer._stored.rows import Rows
 from reducer._stored.shapes import OWNER, each, mapped, named
 from reducer._stored.values import Wrong, within
@@ -73,10 +74,9 @@ def state_of(told: Any) -> State:
         table.SESSION.read(told, last, TOP),
         {"runs": pvector(runs), "scope": scope, "active": len(runs) if going else 0},
     )
+    values = zip(attributes(Conversation), table.CONVERSATION.fill(conversation, found), strict=True)
     state = EMPTY._replace(
-        position=position,
-        conversation=Conversation(*table.CONVERSATION.fill(conversation, found)),
-        session=_session(session),
+        position=position, conversation=EMPTY.conversation._replace(**dict(values)), session=_session(session)
     )
     return with_all(state, rows.live())
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import attrs
 from pyrsistent import pvector
 
-from reducer._state import FIELDS, State
+from reducer._state import FIELDS, Conversation, State
 from reducer._stored.shapes import Read, Shape, each, flat, members
 from reducer._stored.values import Wrong, tell
 
@@ -129,6 +129,8 @@ def attributes(kind: Any) -> tuple[str, ...]:
     """Return the names of a record's attributes, in order."""
     if kind is State:
         return FIELDS
+    if kind is Conversation:
+        return Conversation.__slots__
     if issubclass(kind, tuple):
         return kind._fields  # type: ignore[no-any-return]
     return tuple(field.name for field in attrs.fields(kind))
@@ -136,6 +138,6 @@ def attributes(kind: Any) -> tuple[str, ...]:
 
 def values_of(record: Any) -> Sequence[Any]:
     """Return a record's attributes, in order."""
-    if isinstance(record, State):
-        return [getattr(record, name) for name in FIELDS]
+    if isinstance(record, (State, Conversation)):
+        return [getattr(record, name) for name in attributes(type(record))]
     return record if isinstance(record, tuple) else attrs.astuple(record, recurse=False)

@@ -54,7 +54,7 @@ def document(state: State) -> Told:
     if conversation.settled is not None:
         order = [rows.items[key] for key in conversation.settled.order]
         told["settled"] = table.SETTLED.told(values_of(conversation.settled), {"order": order})
-    return table.CONVERSATION.told(conversation, told)
+    return table.CONVERSATION.told(values_of(conversation), told)
 
 
 def _add(told: Told, name: str, value: Any) -> None:

@@ -22,7 +22,6 @@ from reducer._state import (
     Anomalies,
     Anomaly,
     Call,
-    Conversation,
     Entry,
     Key,
     Message,
@@ -204,7 +203,7 @@ def part(state: State, keys: list[Key], calls: Iterable[Key], *, first: bool) ->
             held = find(state, home)
             if held is not None:
                 entries[home] = held
-    conversation = Conversation(pvector(keys), Index.of(entries), settled=settled)
+    conversation = EMPTY.conversation._replace(timeline=pvector(keys), index=Index.of(entries), settled=settled)
     return EMPTY._replace(position=state.position, conversation=conversation)
 
 
