@@ -142,6 +142,8 @@ class Batch:
         if ends is not None:
             one = waiting.get((ends, event.tool_call_id if ends is CALL else event.message_id))
             return self.write(position, () if one is None else (one,))
+        if kind == "REASONING_ENCRYPTED_VALUE":
+            return self.write(position, [one for key, one in waiting.items() if key[1] == event.entity_id])
         owner = event.subagent_run_id
         if kind not in OPENS or not (owner is None or isinstance(owner, str)) or len(waiting) > MANY:
             return None

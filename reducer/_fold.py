@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from reducer._cases import chunk, run
-from reducer._cases._entities import flag, is_cut
+from reducer._cases._entities import flag
 from reducer._cases.messages import append_unknown
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
@@ -28,7 +28,7 @@ from reducer._frozen import Object, Unfreezable, freeze, to_wire
 from reducer._routes import DELTAS, ROUTES, SHORTS, Route, route
 from reducer._rules import RULES
 from reducer._run import current, with_session
-from reducer._state import CALL, EMPTY, State, put_down
+from reducer._state import CALL, EMPTY, TEXT, State, put_down
 from reducer._table import ALL, CASES, NOTHING
 from reducer._text import SPAN, pack
 from reducer._wire import admit, decode, malformed
@@ -64,7 +64,13 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
             one = live.get((kind, name))
             if one is not None and one[4] and conversation.streams is None:
                 entity, first, _, here, _ = one
-                if first >= conversation.opened or kind is CALL or not is_cut(conversation, entity, first):
+                if first < conversation.opened and kind is not CALL:
+                    # As `is_cut`, which is a call more.
+                    lane = conversation.lanes.get(entity.owner, conversation.base)
+                    cut = lane[0] if kind is TEXT else lane[1]
+                else:
+                    cut = -1
+                if first >= cut:
                     if was < 0:
                         pass
                     elif type(ropes) is tuple:

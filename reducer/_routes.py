@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from reducer import _short, _short_value
 from reducer._event import Event
-from reducer._short import SHORT, Short
+from reducer._short import Short
 from reducer._state import CALL
 from reducer._table import CASES, CONTENT, Case
 
@@ -27,6 +28,7 @@ class Route(NamedTuple):
     kind: str = ""
 
 
+SHORT = {**_short.SHORT, **_short_value.SHORT}
 ROUTES: dict[type, Route] = {}
 DELTAS: dict[type, tuple[str, str]] = {}
 """The SDK's deltas: what they write to, and by which field they name it."""

@@ -110,3 +110,31 @@ def test_dropped_holder() -> None:
     ]
     [message] = project(alike(stream)).messages
     assert "name" not in message
+
+
+def test_values() -> None:
+    """Encrypted values go to what is open, to what is settled, to calls, and where they cannot be known to, alike."""
+    about = {"type": "REASONING_ENCRYPTED_VALUE", "encryptedValue": "v"}
+    message = {"subtype": "message", **about}
+    tagged = {"messageId": "g", "subagentRunId": "s"}
+    stream: list[dict[str, Any]] = [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
+        {"type": "REASONING_MESSAGE_START", "role": "reasoning", **tagged},
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": "g", "delta": "so"},
+        {**message, "entityId": "g", "subagentRunId": "s"},
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": "g", "delta": " be it"},
+        {"type": "REASONING_MESSAGE_END", "messageId": "g"},
+        {**message, "entityId": "g", "encryptedValue": "w"},
+        {**message, "entityId": "g", "subagentRunId": "other", "encryptedValue": "x"},
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+        {**about, "subtype": "tool-call", "entityId": "c"},
+        {"type": "TOOL_CALL_END", "toolCallId": "c"},
+        {**message, "entityId": "c"},
+        {**message, "entityId": "nobody"},
+        {"type": "TOOL_CALL_RESULT", "messageId": "g", "toolCallId": "c", "content": "done"},
+        {**message, "entityId": "g", "encryptedValue": "y"},
+    ]
+    shown = project(alike(stream))
+    assert [(one["id"], one.get("encryptedValue")) for one in shown.messages] == [("g", "y"), ("c", "v"), ("g#c", None)]
+    assert shown.messages[0]["content"] == "so be it"
+    assert shown.anomaly_counts == {"attribution-mismatch": 1, "shared-id": 1, "value-unclaimed": 1}
