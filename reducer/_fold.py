@@ -28,13 +28,11 @@ from reducer._frozen import Object, Unfreezable, freeze, to_wire
 from reducer._routes import DELTAS, ROUTES, SHORTS, Route, route
 from reducer._rules import RULES
 from reducer._run import current, with_session
-from reducer._state import CALL, EMPTY, TEXT, State, put_down
+from reducer._state import CALL, EMPTY, TEXT, State, put_down, with_rope
 from reducer._table import ALL, CASES, NOTHING
 from reducer._text import SPAN, pack
 from reducer._wire import admit, decode, malformed
 from reducer.errors import MalformedEvent, ProtocolViolation, TruncatedRun, show_path
-
-_NO_FIELDS: dict[str, Any] = {}
 
 
 def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 - one call for a delta, with no other in it
@@ -45,67 +43,56 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
     `MalformedEvent` for a value that the schema rejects (spec: basic/processing).
     """
     cls = type(event)
-    position, rope, pen = state._position, state._rope, state._pen
-    live, ropes, conversation = state._live, state._ropes, state._conversation
+    pen = state._pen
     last, identity, name, owner, place = pen
     try:
-        # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of what
-        # one costs. Fields are read from the object's dict, for less than by name.
-        if cls is last:
+        if cls is last or cls in DELTAS:
+            # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of
+            # what one costs. Fields are read from the object's dict, for less than by name.
             fields = event.__dict__
-            known = fields[identity] == name
-        elif cls in DELTAS:
-            fields, known = event.__dict__, False
-        else:
-            fields, known, place = _NO_FIELDS, True, -1
-        if not known:
-            kind, identity = DELTAS[cls]
-            name, was, place = fields[identity], place, -1
-            one = live.get((kind, name))
-            if one is not None and one[4] and conversation.streams is None:
-                entity, first, _, here, _ = one
-                if first < conversation.opened and kind is not CALL:
-                    # As `is_cut`, which is a call more.
-                    lane = conversation.lanes.get(entity.owner, conversation.base)
-                    cut = lane[0] if kind is TEXT else lane[1]
-                else:
+            position, rope, live = state._position, state._rope, state._live
+            ropes, conversation = state._ropes, state._conversation
+            if cls is not last or fields[identity] != name:
+                kind, identity = DELTAS[cls]
+                name, was, place = fields[identity], place, -1
+                one = live.get((kind, name))
+                if one is not None and one[4] and conversation.streams is None:
+                    entity, first, _, here, _ = one
                     cut = -1
-                if first >= cut:
-                    if was < 0:
-                        pass
-                    elif type(ropes) is tuple:
-                        texts = [*ropes]
-                        texts[was] = rope
-                        ropes = tuple(texts)
+                    if first < conversation.opened and kind is not CALL:
+                        # As `is_cut`, which is a call more.
+                        lane = conversation.lanes.get(entity.owner, conversation.base)
+                        cut = lane[0] if kind is TEXT else lane[1]
+                    if first >= cut:
+                        if was >= 0:
+                            ropes = with_rope(ropes, was, rope)
+                        place, rope, owner = here, ropes[here], entity.tag
+                        pen = (cls, identity, name, owner, place)
+            if place >= 0:
+                delta, tag = fields["delta"], fields["subagent_run_id"]
+                if (
+                    type(delta) is str
+                    and delta
+                    and (tag is None or tag == owner)
+                    and fields["metadata"] is None
+                    and not event.__pydantic_extra__  # type: ignore[attr-defined]
+                ):
+                    if rope is None:
+                        rope = (delta, None, 1, position)
+                    elif rope[2] < SPAN:
+                        rope = (delta, rope, rope[2] + 1, position)
                     else:
-                        ropes = ropes.set(was, rope)  # type: ignore[union-attr]
-                    place, rope, owner = here, ropes[here], entity.tag
-                    pen = (cls, identity, name, owner, place)
-        if place >= 0:
-            delta, tag = fields["delta"], fields["subagent_run_id"]
-            if (
-                type(delta) is str
-                and delta
-                and (tag is None or tag == owner)
-                and fields["metadata"] is None
-                and not event.__pydantic_extra__  # type: ignore[attr-defined]
-            ):
-                if rope is None:
-                    rope = (delta, None, 1, position)
-                elif rope[2] < SPAN:
-                    rope = (delta, rope, rope[2] + 1, position)
-                else:
-                    rope = pack(rope, delta, position)
-                after = State()
-                after._position = position + 1
-                after._rope = rope
-                after._pen = pen
-                after._live = live
-                after._ropes = ropes
-                after._conversation = conversation
-                after._session = state._session
-                return after
-        if cls in SHORTS:
+                        rope = pack(rope, delta, position)
+                    after = State()
+                    after._position = position + 1
+                    after._rope = rope
+                    after._pen = pen
+                    after._live = live
+                    after._ropes = ropes
+                    after._conversation = conversation
+                    after._session = state._session
+                    return after
+        elif cls in SHORTS:
             short = SHORTS[cls](state, event)
             if short is not None:
                 return short

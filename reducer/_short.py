@@ -328,8 +328,8 @@ def span(*, opens: bool, sdk: bool) -> Short:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         tag, _, name = read(event.__dict__ if sdk else event)
-        steps, spans, subagents, thinking, owners = session.scope
-        key: Key = (REASONING, name)
+        scope, key = session.scope, (REASONING, name)
+        spans, owners = scope.spans, scope.owners
         if (
             conversation.streams is not None
             or type(name) is not str
@@ -352,9 +352,17 @@ def span(*, opens: bool, sdk: bool) -> Short:
             if one is None or one[0].run != session.active or (tag is not None and one[0].tag != tag):
                 return None
             spans = {other: owner for other, owner in spans.items() if other != name}
-        shared, runs, interrupts, anomalies, thread_id, begun, _, active = session
-        scope = _new(Scope, (steps, spans, subagents, thinking, owners))
-        session = _new(Session, (shared, runs, interrupts, anomalies, thread_id, begun, scope, active))
+        scope = Scope(scope.steps, spans, scope.subagents, scope.thinking, owners)
+        session = Session(
+            session.shared,
+            session.runs,
+            session.interrupts,
+            session.anomalies,
+            session.thread_id,
+            session.begun,
+            scope,
+            session.active,
+        )
         return made(position + 1, rope, pen, live, ropes, conversation, session)
 
     return bracket

@@ -312,7 +312,8 @@ class Run(NamedTuple):
         return hash(self.run_id)
 
 
-class Scope(NamedTuple):
+@attrs.define
+class Scope:
     """What lasts until the next run boundary at most.
 
     `steps` are open steps by owner and name, `spans` open reasoning spans with their owners, `subagents` every
@@ -326,6 +327,9 @@ class Scope(NamedTuple):
     subagents: Mapping[str, Subagent] = {}
     thinking: Mapping[str, str] = {}
     owners: Mapping[Key, Owner] = {}
+
+    def _replace(self, **changes: Any) -> Scope:
+        return attrs.evolve(self, **changes)
 
 
 @attrs.frozen
@@ -368,7 +372,8 @@ class Anomalies:
         return Anomalies(counts, first, latest)
 
 
-class Session(NamedTuple):
+@attrs.define(eq=False)
+class Session:
     """What is not conversation: the shared state, the runs, the open interrupts in order, the anomalies, the scope.
 
     `begun` says that an event the protocol knows has arrived, which is when the first-event rule is judged; `active` is
@@ -381,18 +386,28 @@ class Session(NamedTuple):
     anomalies: Anomalies = Anomalies()
     thread_id: str | None = None
     begun: bool = False
-    scope: Scope = Scope()
+    scope: Scope = Scope()  # noqa: RUF009 - nobody changes it
     active: int = 0
+
+    def _replace(self, **changes: Any) -> Session:
+        return attrs.evolve(self, **changes)
 
     def __eq__(self, other: object) -> bool:
         # JSON compares by type, and to any depth.
-        return isinstance(other, Session) and same(self[0], other[0]) and self[1:] == other[1:]
+        if not isinstance(other, Session) or not same(self.shared, other.shared):
+            return False
+        return _rest(self) == _rest(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
         return hash(self.thread_id)
+
+
+def _rest(session: Session) -> tuple[Any, ...]:
+    """Return all fields but the shared state."""
+    return attrs.astuple(session, recurse=False)[1:]
 
 
 Open: TypeAlias = "tuple[Any, int, int, int, bool]"
@@ -545,9 +560,11 @@ def put_down(state: State) -> State:
 def with_rope(ropes: Ropes, place: int, rope: Rope) -> Ropes:
     """Return `ropes` with `rope` at `place`, which may be the next one."""
     if isinstance(ropes, tuple):
+        if place == len(ropes):
+            return (*ropes, rope) if place < SMALL else pvector((*ropes, rope))
         changed = [*ropes]
-        changed[place : place + 1] = (rope,)
-        return tuple(changed) if len(changed) <= SMALL else pvector(changed)
+        changed[place] = rope
+        return tuple(changed)
     return ropes.append(rope) if place == len(ropes) else ropes.set(place, rope)
 
 

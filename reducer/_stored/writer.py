@@ -38,7 +38,7 @@ def document(state: State) -> Told:
     conversation, session = state.conversation, state.session
     rows = Rows(state)
     told = table.STATE.told(values_of(state), {})
-    table.SESSION.told(session, told)
+    table.SESSION.told(values_of(session), told)
     scope = _scope(session.scope)
     runs = [_run(run) for run in session.runs]
     if runs and session.runs[-1].status == "running":
@@ -67,7 +67,7 @@ def _run(run: Run) -> Told:
 
 
 def _scope(scope: Scope) -> Told:
-    return _with_subagents(table.SCOPE.told(scope, {}), scope.subagents)
+    return _with_subagents(table.SCOPE.told(values_of(scope), {}), scope.subagents)
 
 
 def _with_subagents(told: Told, subagents: Mapping[str, Subagent]) -> Told:
