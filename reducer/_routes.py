@@ -34,8 +34,6 @@ DELTAS: dict[type, tuple[str, str]] = {}
 """The SDK's deltas: what they write to, and by which field they name it."""
 SHORTS: dict[type, Short] = {}
 """The short way of a class; the SDK's deltas go an even shorter one, in `fold` itself."""
-DECODED: dict[type, str] = {}
-"""The decoded deltas: what they write to."""
 
 
 def route(event: object) -> Route:
@@ -62,6 +60,4 @@ def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
         DELTAS[cls] = (CONTENT[kind], "tool_call_id" if CONTENT[kind] == CALL else "message_id")
     elif kind in SHORT:
         SHORTS[cls] = SHORT[kind][0](sdk)
-    if not sdk and kind in CONTENT:
-        DECODED[cls] = CONTENT[kind]
     return route

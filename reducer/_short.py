@@ -54,7 +54,7 @@ _NO_GROUPS: dict[Key, int] = {}
 _ONE_ROPE = (None,)
 _TOOL = (None, "tool")
 _TEXT_OR_NONE = frozenset({str, type(None)})
-_ROLES: dict[str, frozenset[str | None]] = {
+ROLES: dict[str, frozenset[str | None]] = {
     TEXT: frozenset({None, "assistant", "user", "system", "developer"}),
     REASONING: frozenset({REASONING}),
 }
@@ -94,7 +94,7 @@ def content(kind: str) -> Short:
 
 def start(kind: str, *, sdk: bool) -> Short:
     """Open a text or reasoning message that is new."""
-    roles, is_text = _ROLES[kind], kind == TEXT
+    roles, is_text = ROLES[kind], kind == TEXT
     read = reader(sdk, "message_id", "role", *(("name",) if is_text else ()))
 
     def open_message(state: State, event: Any) -> State | None:
