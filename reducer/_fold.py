@@ -9,7 +9,7 @@ each case the fold does what no case has to know:
 3. The event ends the chunk streams that it ends by arriving.
 4. The position advances by one.
 
-What ordinary streams are made of skips all of that: see `_short`.
+What ordinary streams are made of skips all of that: see `_short` and `_short_state`.
 """
 
 from __future__ import annotations
@@ -93,6 +93,10 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
                 else:
                     ropes = ropes.set(place, rope)  # type: ignore[union-attr]
                 return _new(State, (position + 1, live, ropes, conversation, session, pen))  # type: ignore[no-any-return]
+        if cls is dict:
+            # What it says, in the form that has short ways.
+            event = admitted(event)
+            cls = type(event)
         if cls in SHORTS:
             after = SHORTS[cls](state, event)
             if after is not None:
