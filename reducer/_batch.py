@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from reducer import _short_state
 from reducer._cases._entities import is_cut
 from reducer._fold import admitted, fold
 from reducer._frozen import Unfreezable
@@ -138,7 +139,7 @@ class Batch:
         Return `None` where that could be anything.
         """
         waiting = self.waiting
-        if not waiting or kind in SPANS:
+        if not waiting or kind in APART:
             return self.write(position, ())
         ends = ENDS.get(kind)
         if ends is not None:
@@ -172,7 +173,9 @@ class Batch:
         return self.state
 
 
-SPANS = frozenset({"REASONING_START", "REASONING_END"})
+APART = frozenset({"REASONING_START", "REASONING_END", *_short_state.SHORT})
+"""What looks at no text and cuts none."""
+
 MANY = 64
 """With more than so many entities waiting all are written, since to look through them for each opening is dearer."""
 
