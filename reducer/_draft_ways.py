@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from pyrsistent import PVector, pvector
 
+from reducer import _short_state
 from reducer._draft import Draft, Writing
 from reducer._index import SMALL
 from reducer._short import ROLES, reader
@@ -310,7 +311,23 @@ def sealed(*, sdk: bool) -> Way:
     return attach
 
 
+def shared(kind: str, *, sdk: bool) -> Way:
+    """Replace or patch the shared state, which no text is asked about."""
+    short = _short_state.SHORT[kind][0](sdk)
+
+    def change(draft: Draft, _: int, event: Any) -> bool:
+        after = short(draft.state, event)
+        if after is None:
+            return False
+        draft.state = draft.state._replace(session=after.session)
+        return True
+
+    return change
+
+
 WAYS: dict[str, Callable[[bool], Way]] = {
+    "STATE_DELTA": lambda sdk: shared("STATE_DELTA", sdk=sdk),
+    "STATE_SNAPSHOT": lambda sdk: shared("STATE_SNAPSHOT", sdk=sdk),
     "TEXT_MESSAGE_START": lambda sdk: start(TEXT, sdk=sdk),
     "TEXT_MESSAGE_CONTENT": lambda _: content(TEXT),
     "TEXT_MESSAGE_END": lambda sdk: end(TEXT, sdk=sdk),

@@ -9,7 +9,7 @@ each case the fold does what no case has to know:
 3. The event ends the chunk streams that it ends by arriving.
 4. The position advances by one.
 
-What ordinary streams are made of skips all of that: see `_short`.
+What ordinary streams are made of skips all of that: see `_short` and `_short_state`.
 """
 
 from __future__ import annotations
@@ -92,10 +92,15 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
                     after._conversation = conversation
                     after._session = state._session
                     return after
-        elif cls in SHORTS:
-            short = SHORTS[cls](state, event)
-            if short is not None:
-                return short
+        else:
+            if cls is dict:
+                # What it says, in the form that has short ways.
+                event = admitted(event)
+                cls = type(event)
+            if cls in SHORTS:
+                short = SHORTS[cls](state, event)
+                if short is not None:
+                    return short
         way = ROUTES.get(cls)
         if way is None:
             way = route(event)

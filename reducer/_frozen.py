@@ -25,7 +25,7 @@ VECTOR: Final[type[PVector[Any]]] = type(pvector())
 ABSENT: Final[Any] = object()
 # Up to 500 keys a dict is copied faster than the wide form is written; but whoever keeps every state keeps the copies.
 _NARROW: Final = 128
-_PLAIN: Final = frozenset({str, int, bool, type(None)})
+PLAIN: Final = frozenset({str, int, bool, type(None)})
 
 
 @define(eq=False)
@@ -81,10 +81,10 @@ class Object:
     def set(self, key: str, value: Frozen) -> Object:
         """Return this object with the frozen `value` under `key`; itself where it stands there already."""
         held, rows = self._held, self._rows
+        if rows is None:
+            return self if held.get(key, ABSENT) is value else Object(held | {key: value})
         if self.get(key, ABSENT) is value:
             return self
-        if rows is None:
-            return Object(held | {key: value})
         if key in held:
             return Object(held, rows.set(held[key], (key, value)))
         return Object(held.set(key, len(rows)), rows.append((key, value)))
@@ -174,7 +174,7 @@ def brief(value: object) -> str:
 
 def _convert(value: Any, path: Path, *, frozen: bool) -> Any:
     """Return `value` as frozen JSON, or as fresh plain JSON. Raises `Unfreezable`."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
     root: list[Any] = [value]
     # A value to open, or the draft of one to close once what lies inside it, on top of it here, is done. So the drafts
@@ -200,7 +200,7 @@ def _convert(value: Any, path: Path, *, frozen: bool) -> Any:
                 continue
             pairs = draft.items() if type(draft) is dict else enumerate(draft)
             # Most values are plain; to pass them by here, and not take each from the list, halves the time.
-            if inside := [k for k, v in pairs if type(v) not in _PLAIN and not (type(v) is float and isfinite(v))]:
+            if inside := [k for k, v in pairs if type(v) not in PLAIN and not (type(v) is float and isfinite(v))]:
                 ancestors.add(id(source))
                 todo.append((source, holder, key, draft))
                 todo += [(draft[k], draft, k, None) for k in reversed(inside)]
@@ -227,9 +227,9 @@ def _opened(value: Any) -> Any:  # noqa: PLR0911 - one for each make of JSON
         if not isfinite(value):
             raise ValueError(f"{value} is no JSON number")
         return float.__float__(value)
-    if isinstance(value, BaseModel) and (members := _members(type(value))) is not None:
+    if isinstance(value, BaseModel) and (described := members(type(value))) is not None:
         held = value.__dict__
-        wire = {alias: held[name] for name, alias, none in members if held.get(name, none) is not none}
+        wire = {alias: held[name] for name, alias, none in described if held.get(name, none) is not none}
         return wire | (value.__pydantic_extra__ or {})
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
@@ -243,7 +243,7 @@ def _opened(value: Any) -> Any:  # noqa: PLR0911 - one for each make of JSON
 
 
 @lru_cache(maxsize=1024)
-def _members(model: type[BaseModel]) -> tuple[tuple[str, str, object], ...] | None:
+def members(model: type[BaseModel]) -> tuple[tuple[str, str, object], ...] | None:
     """Return each field's name, its wire name and what it holds if left out; None where the wire form is custom."""
     own = model.__pydantic_decorators__
     # The SDK's own serializer does just what `_opened` does.

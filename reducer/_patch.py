@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from attrs import define
 from pyrsistent import pvector
 
-from reducer._frozen import ABSENT, VECTOR, Frozen, Object, Unfreezable, brief, freeze, same
+from reducer._frozen import ABSENT, PLAIN, VECTOR, Frozen, Object, Unfreezable, brief, freeze, same
 from reducer._size import LIMIT, LITTLE, carry, size
 
 # Each operation, and the member that it must have beside `path` (RFC 6902, section 4).
@@ -65,13 +65,8 @@ class _Fault(Exception):
     """Why a pointer leads nowhere; becomes a `PatchError` where the operation is known."""
 
 
-class _Operation(NamedTuple):
-    number: int
-    name: str
-    path: str
-    target: list[str]
-    source: list[str]
-    value: Frozen
+_Operation: TypeAlias = "tuple[int, str, str, list[str], list[str], Frozen]"
+"""Its place in the patch, `op`, `path`, the tokens of that and of `from`, and `value`."""
 
 
 def apply(document: Frozen, operations: object) -> Patched:
@@ -82,17 +77,25 @@ def apply(document: Frozen, operations: object) -> Patched:
     """
     if type(operations) is not list and (isinstance(operations, (str, bytes)) or not isinstance(operations, Sequence)):
         raise MalformedOperation(None, "", f"it must be an array, not {brief(operations)}")
-    read = [_read(index, given) for index, given in enumerate(operations)]
-    if "copy" in [operation.name for operation in read if operation is not None]:
+    read: list[_Operation] = []
+    skipped: list[int] = []
+    copies = False
+    for index, given in enumerate(operations):
+        operation = _read(index, given)
+        if operation is None:
+            skipped.append(index)
+            continue
+        read.append(operation)
+        copies = copies or operation[1] == "copy"
+    if copies:
         # Here and not where it is needed: if the patch fails, what was counted stays with the document.
         size(document)
-    for operation in read:
-        if operation is not None:
-            try:
-                document = _applied(document, operation)
-            except _Fault as fault:
-                raise PatchError(operation.number, operation.name, operation.path, str(fault)) from None
-    return Patched(document, tuple(number for number, operation in enumerate(read) if operation is None))
+    for number, name, path, target, source, value in read:
+        try:
+            document = _applied(document, name, target, source, value)
+        except _Fault as fault:  # noqa: PERF203 - which operation it was is part of the error
+            raise PatchError(number, name, path, str(fault)) from None
+    return Patched(document, tuple(skipped))
 
 
 def _read(index: int, given: Any) -> _Operation | None:
@@ -115,9 +118,9 @@ def _read(index: int, given: Any) -> _Operation | None:
         value = members.get("value", ABSENT)
         if value is ABSENT:
             raise MalformedOperation(index, "value", "it is missing")
-        if type(members) is dict:
+        if type(members) is dict and type(value) not in PLAIN:
             value = _frozen(index, "value", value)
-    return _Operation(index, name, path, target, source, value)
+    return index, name, path, target, source, value
 
 
 def _frozen(index: int, member: str, given: object) -> Frozen:
@@ -129,6 +132,8 @@ def _frozen(index: int, member: str, given: object) -> Frozen:
 
 def _text(index: int, members: Any, member: str) -> str:
     text = members.get(member, ABSENT)
+    if type(text) is str:
+        return text
     if isinstance(text, str):
         return str.__str__(text)
     why = "it is missing" if text is ABSENT else f"it must be a string, not {brief(text)}"
@@ -147,9 +152,8 @@ def _tokens(index: int, member: str, pointer: str) -> list[str]:
     return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
 
 
-def _applied(document: Frozen, operation: _Operation) -> Frozen:
+def _applied(document: Frozen, name: str, target: list[str], source: list[str], value: Frozen) -> Frozen:
     """Return the document after one operation. Raises `_Fault`."""
-    _, name, _, target, source, value = operation
     if name in _WRITES:
         return _rewritten(document, target, _WRITES[name], value)
     if name == "test":
@@ -243,6 +247,8 @@ def _without(container: Any, token: str, _: Frozen) -> Any:
 
 
 def _exchanged(container: Any, token: str, value: Frozen) -> Any:
+    if type(container) is Object and token in container:
+        return container.set(token, value)
     if _trail(container, [token])[-1] is value:
         return container
     return container.set(token if type(container) is Object else int(token), value)

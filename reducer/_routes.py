@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from reducer import _short, _short_value
-from reducer._event import Event
+from reducer import _short, _short_state, _short_value
+from reducer._event import EVENT_CLASSES, Event
 from reducer._short import Short
 from reducer._state import CALL
 from reducer._table import CASES, CONTENT, Case
@@ -28,7 +28,7 @@ class Route(NamedTuple):
     kind: str = ""
 
 
-SHORT = {**_short.SHORT, **_short_value.SHORT}
+SHORT = {**_short.SHORT, **_short_state.SHORT, **_short_value.SHORT}
 ROUTES: dict[type, Route] = {}
 DELTAS: dict[type, tuple[str, str]] = {}
 """The SDK's deltas: what they write to, and by which field they name it."""
@@ -47,7 +47,12 @@ def route(event: object) -> Route:
     if isinstance(event, BaseModel) and cls.__module__.startswith("ag_ui."):
         fields = type(event).model_fields
         kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
-        if kind in SHORT and all(name in fields for name in ("metadata", "subagent_run_id", *SHORT[kind][1])):
+        if (
+            kind in SHORT
+            and all(name in fields for name in ("metadata", "subagent_run_id", *SHORT[kind][1]))
+            # Where a value is looked at for decoding, there may be nothing that only decoding knows what to do with.
+            and (kind not in _short_state.SHORT or fields.keys() <= EVENT_CLASSES[kind].wire_names.keys())
+        ):
             return _kept(cls, kind, sdk=True)
         return ROUTES.setdefault(cls, Route(None, ready=False))
     return Route(None, ready=False)

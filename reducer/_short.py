@@ -38,7 +38,6 @@ from reducer._state import (
     Result,
     Row,
     Scope,
-    Session,
     State,
     conversed,
     made,
@@ -353,16 +352,7 @@ def span(*, opens: bool, sdk: bool) -> Short:
                 return None
             spans = {other: owner for other, owner in spans.items() if other != name}
         scope = Scope(scope.steps, spans, scope.subagents, scope.thinking, owners)
-        session = Session(
-            session.shared,
-            session.runs,
-            session.interrupts,
-            session.anomalies,
-            session.thread_id,
-            session.begun,
-            scope,
-            session.active,
-        )
+        session = session.saying(session.shared, scope)
         return made(position + 1, rope, pen, live, ropes, conversation, session)
 
     return bracket

@@ -392,6 +392,12 @@ class Session:
     def _replace(self, **changes: Any) -> Session:
         return attrs.evolve(self, **changes)
 
+    def saying(self, shared: Frozen, scope: Scope) -> Session:
+        """Return the session with these two, which change more often than the others."""
+        return Session(
+            shared, self.runs, self.interrupts, self.anomalies, self.thread_id, self.begun, scope, self.active
+        )
+
     def __eq__(self, other: object) -> bool:
         # JSON compares by type, and to any depth.
         if not isinstance(other, Session) or not same(self.shared, other.shared):

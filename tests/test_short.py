@@ -6,14 +6,17 @@ from functools import reduce
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from ag_ui.core import Event as AnyEvent
+from ag_ui.core import StateDeltaEvent
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from reducer import EMPTY, MalformedEvent, decode, fold, fold_all, project
 from reducer._routes import DELTAS, ROUTES, SHORTS, route
-from reducer.strategies import broken_streams, events, streams
+from reducer._streams.material import ACTIVITY_CHANGES, ACTIVITY_SNAPSHOTS, STATE_EVENTS, fresh
+from reducer.strategies import broken_streams, events, patches, streams
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyEvent)
 ANY = st.one_of(streams(), streams(chunks=False, metadata=False), events(max_size=25), broken_streams())
@@ -112,7 +115,7 @@ def test_dropped_holder() -> None:
     assert "name" not in message
 
 
-def test_values() -> None:
+def test_encrypted_values() -> None:
     """Encrypted values go to what is open, to what is settled, to calls, and where they cannot be known to, alike."""
     about = {"type": "REASONING_ENCRYPTED_VALUE", "encryptedValue": "v"}
     message = {"subtype": "message", **about}
@@ -138,3 +141,247 @@ def test_values() -> None:
     assert [(one["id"], one.get("encryptedValue")) for one in shown.messages] == [("g", "y"), ("c", "v"), ("g#c", None)]
     assert shown.messages[0]["content"] == "so be it"
     assert shown.anomaly_counts == {"attribution-mismatch": 1, "shared-id": 1, "value-unclaimed": 1}
+
+
+ECHO_OF_NOTHING: dict[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+RUN: dict[str, Any] = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+OPERATION: dict[str, Any] = {"op": "replace", "path": "/a", "value": [1]}
+CHUNK: dict[str, Any] = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "b", "delta": "x"}
+ACTED_BEFORE: dict[str, Any] = {"id": "a", "role": "activity", "activityType": "plan"}
+ACTED = {"messageId": "a", "activityType": "plan"}
+VALUES: list[dict[str, Any]] = [
+    {"type": "STATE_SNAPSHOT", "snapshot": {"a": {"b": [0]}}},
+    {"type": "ACTIVITY_SNAPSHOT", **ACTED, "content": {"a": {"b": [0]}}},
+    {"type": "STATE_DELTA", "delta": [OPERATION]},
+    {"type": "STATE_DELTA", "delta": [{"op": "remove", "path": "/a"}, {"op": "test", "path": "", "value": {}}]},
+    {"type": "ACTIVITY_DELTA", **ACTED, "patch": [OPERATION, {"op": "add", "path": "/c", "value": None}]},
+]
+AROUND: list[dict[str, Any]] = [
+    RUN,
+    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+    {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"},
+    {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "x"},
+    CHUNK,
+    {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "b", "role": "activity", "activityType": "p", "content": {}}]},
+]
+
+
+@st.composite
+def valued(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Give streams of values and patches, with what they may end, what they may be outside of, what may be beside."""
+    ids, owners = st.sampled_from(("a", "b")), st.sampled_from(("s", "u"))
+    table = st.sampled_from((*STATE_EVENTS, *ACTIVITY_SNAPSHOTS, *ACTIVITY_CHANGES, *AROUND, *AROUND))
+    drawn = st.one_of(table, patches().map(lambda patch: {"type": "STATE_DELTA", "delta": patch}))
+    more = st.fixed_dictionaries(
+        {}, optional={"subagentRunId": owners, "timestamp": st.just(1), "rawEvent": st.just([])}
+    )
+    stream = [RUN]
+    for event in draw(st.lists(st.tuples(drawn, ids, st.just({}) | more), max_size=20)):
+        said_, name, added = fresh(event[0]), event[1], event[2]
+        acted = {"messageId": name, "activityType": "plan"} if said_["type"].startswith("ACTIVITY") else {}
+        stream.append({**acted, **said_, **added} if acted or said_["type"].startswith("STATE") else said_)
+    return stream
+
+
+def verdict(way: Any, state: Any, event: Any) -> Any:
+    """Return the state after the event, or what is wrong with it."""
+    try:
+        return way(state, event)
+    except MalformedEvent as error:
+        return str(error)
+
+
+@given(valued())
+def test_values(stream: list[dict[str, Any]]) -> None:
+    """Values and patches fold to the same state in every form and on every way, at every moment."""
+    for forms in (stream, [decode(event) for event in stream], [said(event) for event in stream]):
+        short = long = EMPTY
+        for event in forms:
+            short, long = fold(short, event), long_way(long, event)
+            assert short == long
+        assert fold_all(EMPTY, forms) == short
+
+
+AGAIN = {"type": "RUN_STARTED", "threadId": "t", "runId": "r2"}
+FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+ECHO = {**ECHO_OF_NOTHING, "threadId": "t", "runId": "r2", "messages": [{**ACTED_BEFORE, "content": {}}]}
+PINNED: dict[str, tuple[list[dict[str, Any]], dict[str, int]]] = {
+    "a property that nobody described": ([RUN, {**VALUES[0], "nobody": 1}], {"unknown-property": 1}),
+    "before the run": ([*VALUES[:2], VALUES[2]], {"first-event": 1}),
+    "after the run": ([RUN, FINISHED, *VALUES[:3]], {"after-run-closed": 3}),
+    "ends a chunk stream": (
+        [RUN, CHUNK, VALUES[0], {"type": "TEXT_MESSAGE_CHUNK", "delta": "y"}],
+        {"chunk-without-id": 1},
+    ),
+    "under the id of a text": ([RUN, AROUND[2], VALUES[1]], {"shared-id": 1}),
+    "not to be replaced": ([RUN, VALUES[1], {**VALUES[1], "content": {"b": 1}, "replace": False}], {}),
+    "whose the echoed input says": (
+        [RUN, {**VALUES[1], "subagentRunId": "s"}, {**AGAIN, "input": ECHO}, {**VALUES[4], "subagentRunId": "s"}],
+        {"attribution-mismatch": 1, "run-already-active": 1},
+    ),
+    "no object any more": (
+        [RUN, VALUES[1], {**VALUES[4], "patch": [{"op": "replace", "path": "", "value": 1}]}],
+        {"patch-failed": 1},
+    ),
+    "no tag on a patch": ([RUN, {**VALUES[1], "subagentRunId": "s"}, VALUES[4]], {}),
+    "metadata once": ([RUN, {**VALUES[1], "metadata": {"k": 1}}, VALUES[1]], {}),
+    "a text beside": (
+        [RUN, AROUND[2], AROUND[3], VALUES[0], {**VALUES[1], "messageId": "c"}, AROUND[3], VALUES[2], AROUND[3]],
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_pinned_values(name: str) -> None:
+    """What is out of the ordinary about a value or a patch is so on all ways."""
+    stream, counts = PINNED[name]
+    assert project(alike(fresh(stream))).anomaly_counts == counts
+
+
+@given(ANY)
+def test_wire(stream: list[dict[str, Any]]) -> None:
+    """A mapping folds as what it decodes to, malformed or not."""
+    state = EMPTY
+    for event in stream:
+        told = verdict(fold, state, event)
+        assert told == verdict(lambda state, event: long_way(state, decode(event)), state, event)
+        state = state if isinstance(told, str) else told
+
+
+BEGUN = reduce(fold, fresh([RUN, *VALUES[:2]]), EMPTY)
+"""Inside a run, with a shared state and an activity to patch."""
+
+
+@pytest.mark.parametrize("wire", VALUES)
+def test_taken(wire: dict[str, Any]) -> None:
+    """Plain values and patches go the short way, objects of the SDK without being decoded."""
+    with patch("reducer._fold._general", side_effect=AssertionError("the long way")):
+        for event in (decode(wire), ADAPTER.validate_python(wire)):
+            if type(event) not in ROUTES:
+                route(event)
+            assert fold(BEGUN, event).position == 4
+
+
+def test_taken_by_mappings() -> None:
+    """A mapping of strings goes the short way of what it decodes to."""
+    with patch("reducer._fold._general", side_effect=AssertionError("the long way")):
+        text = {"messageId": "m"}
+        state = fold(BEGUN, {"type": "TEXT_MESSAGE_START", "role": "assistant", **text})
+        state = fold(
+            fold(state, {"type": "TEXT_MESSAGE_CONTENT", "delta": "x", **text}), {**text, "type": "TEXT_MESSAGE_END"}
+        )
+    assert project(state).messages[-1]["content"] == "x"
+
+
+class Loud(str):
+    """A string of another class."""
+
+    __slots__ = ()
+
+
+ODD = (None, True, False, 7, 2**60, 0.5, float("nan"), "x", "/a/b", "/~2", "", "add", "remove", "move", "nobody's")
+ODDER: tuple[Any, ...] = (
+    [],
+    [7],
+    {},
+    {"a": object()},
+    object(),
+    Loud("a"),
+    Loud("replace"),
+    "STATE_DELTA",
+    "STATE_SNAPSHOT",
+    {7: 7},
+)
+FIELDS = ("type", "timestamp", "raw_event", "metadata", "subagent_run_id", "delta", "patch", "snapshot", "content")
+NAMED = ("message_id", "activity_type", "replace", "op", "path", "value", "from", "surplus")
+
+
+def put(held: Any, name: str, value: Any) -> None:
+    """Write to an event or an operation, whatever that is in this SDK; an ellipsis takes the field away."""
+    members = held if isinstance(held, dict) else held.__dict__
+    if value is ...:
+        members.pop(name, None)
+    elif isinstance(held, dict):
+        held[name] = value
+    else:
+        setattr(held, name, value)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["as the SDK has them", "dicts"])
+@pytest.mark.parametrize("wire", VALUES)
+def test_changed(wire: dict[str, Any], *, plain: bool) -> None:
+    """An object that was changed in place gets the verdict of the long way, whatever was written where."""
+    given_in = "delta" if wire["type"] == "STATE_DELTA" else "patch"
+    for name in (*FIELDS, *NAMED):
+        for value in (*ODD, *ODDER, ...):
+            for inside in (False, True):
+                event = ADAPTER.validate_python(fresh(wire))
+                if plain and given_in in event.__dict__:
+                    setattr(event, given_in, fresh(wire[given_in]))
+                put(getattr(event, given_in, [{}])[0] if inside else event, name, value)
+                told = verdict(long_way, BEGUN, event)
+                assert verdict(fold, BEGUN, event) == told, (name, value, inside)
+                assert verdict(lambda state, event: fold_all(state, [event]), BEGUN, event) == told
+
+
+@pytest.mark.parametrize("wire", VALUES)
+def test_shares_nothing(wire: dict[str, Any]) -> None:
+    """What changes inside an event after it was folded changes no state."""
+    for form in (ADAPTER.validate_python, decode, fresh):
+        event = form(fresh(wire))
+        state = fold(BEGUN, event)
+        expected = project(state).to_dict()
+        for held in ("snapshot", "content", "delta", "patch"):
+            value = event.get(held) if isinstance(event, dict) else getattr(event, held, None)
+            spoil(value)
+        assert project(state).to_dict() == expected
+
+
+def spoil(value: Any) -> None:
+    """Write to every container inside."""
+    inside = value if isinstance(value, dict) else getattr(value, "__dict__", None)
+    for inner in [*value] if isinstance(value, list) else [*(inside or {}).values()]:
+        spoil(inner)
+    if isinstance(value, list):
+        value.append("spoilt")
+    elif isinstance(value, dict):
+        value["spoilt"] = True
+
+
+class Lax(BaseModel):
+    """What looks like an operation of the SDK, and has another wire form."""
+
+    op: str = "add"
+    path: str = "/a"
+    value: Any = None
+
+
+class Renamed(BaseModel):
+    """The same, with another name on the wire."""
+
+    op: str
+    path: str = Field(serialization_alias="where")
+    value: Any
+
+
+@pytest.mark.parametrize("model", [Lax(), Renamed(op="add", path="/a", value=1)])
+def test_other_models(model: BaseModel) -> None:
+    """A model goes by its wire form, so one that says too little in it is refused."""
+    event = ADAPTER.validate_python(fresh(VALUES[2]))
+    event.delta = [model]
+    with pytest.raises(MalformedEvent, match="is required and missing"):
+        fold(BEGUN, event)
+
+
+def test_field_of_another_sdk() -> None:
+    """A field that the protocol does not describe is noted, also where the class of the SDK has it."""
+
+    class Later(StateDeltaEvent):
+        __module__ = "ag_ui.core"
+        later: int = 1
+
+    event = Later.model_validate({"delta": [OPERATION]})
+    state = fold(BEGUN, event)
+    assert state == long_way(BEGUN, event)
+    assert project(state).anomaly_counts == {"unknown-property": 1}
