@@ -39,8 +39,8 @@ from reducer._state import (
     Row,
     Scope,
     State,
-    conversed,
     made,
+    moved,
     with_rope,
 )
 from reducer._text import append
@@ -143,8 +143,7 @@ def start(kind: str, *, sdk: bool) -> Short:
             live, ropes = {key: one}, _ONE_ROPE
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline, index = timeline.append(key), index.put(id_key, (key,))
-        conversation = conversed(conversation, timeline, index, lanes, position)
-        return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
+        return moved(state, None, NO_PEN, live, ropes, timeline, index, lanes, position)
 
     return open_message
 
@@ -178,8 +177,8 @@ def end(kind: str, *, sdk: bool) -> Short:
             written = ropes[place]
         live, ropes = closing(live, ropes, key, place) if len(ropes) > 1 else ({}, ())
         index = conversation.index.put(key, _new(Entry, (entity, first, position, written)))
-        conversation = conversed(conversation, conversation.timeline, index, conversation.lanes, conversation.opened)
-        return made(position + 1, rope, pen, live, ropes, conversation, session)
+        timeline, lanes, opened = conversation.timeline, conversation.lanes, conversation.opened
+        return moved(state, rope, pen, live, ropes, timeline, index, lanes, opened)
 
     return close
 
@@ -268,8 +267,7 @@ def call(*, sdk: bool) -> Short:
             live, ropes = {key: open_one}, _ONE_ROPE
         lane = _new(Lane, (position, position, groups, latest))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
-        conversation = conversed(conversation, timeline, index, lanes, position)
-        return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
+        return moved(state, None, NO_PEN, live, ropes, timeline, index, lanes, position)
 
     return open_call
 
@@ -311,10 +309,9 @@ def result(*, sdk: bool) -> Short:
         lane = _new(Lane, (position, position, _NO_GROUPS, None))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline = timeline.append(key)
-        conversation = conversed(conversation, timeline, index, lanes, position)
         if pen is not NO_PEN:
             ropes = with_rope(ropes, pen[4], rope)
-        return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
+        return moved(state, None, NO_PEN, live, ropes, timeline, index, lanes, position)
 
     return add_result
 

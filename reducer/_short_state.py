@@ -18,7 +18,7 @@ from reducer._index import Index
 from reducer._patch import MalformedOperation, PatchError, apply
 from reducer._shapes import SAFE_INTEGER
 from reducer._short import Short
-from reducer._state import ACTIVITY, NAMED, Activity, Entry, Key, State, conversed, made
+from reducer._state import ACTIVITY, NAMED, Activity, Entry, Key, State, made, moved
 
 _Fill: TypeAlias = "Callable[[State, Any, Any], State | None]"
 
@@ -165,12 +165,11 @@ def activity_delta(state: State, event: Any, patch: Any) -> State | None:
 def _with_activity(
     state: State, timeline: PVector[Key], index: Index[Key, Any], key: Key, told: tuple[Any, ...], first: int
 ) -> State:
-    before, position = state.conversation, state.position
-    index = index.put(key, _new(Entry, (_new(Activity, told), first, position, None)))
+    before = state.conversation
+    index = index.put(key, _new(Entry, (_new(Activity, told), first, state.position, None)))
     # It cuts nothing, and no chunk stream is its business.
-    conversation = conversed(before, timeline, index, before.lanes, before.opened)
-    conversation.streams = before.streams
-    return made(position + 1, state.rope, state.pen, state.live, state.ropes, conversation, state.session)
+    lanes, opened = before.lanes, before.opened
+    return moved(state, state.rope, state.pen, state.live, state.ropes, timeline, index, lanes, opened)
 
 
 _ACTED = ("message_id", "activity_type")

@@ -9,7 +9,7 @@ from typing import Any
 
 from reducer._index import SMALL
 from reducer._short import Short
-from reducer._state import ACTIVITY, CALL, NAMED, TEXT, Entry, Key, State, made
+from reducer._state import ACTIVITY, CALL, NAMED, TEXT, Entry, Key, State, made, moved
 
 
 def sealed(*, sdk: bool) -> Short:
@@ -49,9 +49,8 @@ def sealed(*, sdk: bool) -> Short:
         entity = entity._replace(value=value, value_type=value_type)
         if one is None:
             index = index.put(key, Entry(entity, first, position, entry[3]))
-            return made(
-                position + 1, state.rope, state.pen, live, state.ropes, conversation._replace(index=index), session
-            )
+            timeline, lanes, opened = conversation.timeline, conversation.lanes, conversation.opened
+            return moved(state, state.rope, state.pen, live, state.ropes, timeline, index, lanes, opened)
         if type(live) is not dict or len(live) > SMALL:
             return None
         live = {**live, key: (entity, first, position, *one[3:])}

@@ -239,23 +239,6 @@ class Conversation:
     __hash__ = None  # type: ignore[assignment]
 
 
-def conversed(
-    before: Conversation, timeline: PVector[Key], index: Index[Key, Any], lanes: Mapping[Owner, Lane], opened: int
-) -> Conversation:
-    """Return what `before` is after an opening or an end; no chunk stream is open."""
-    after = Conversation()
-    after.timeline = timeline
-    after.index = index
-    after.lanes = lanes
-    after.streams = None
-    after.unclaimed = before.unclaimed
-    after.settled = before.settled
-    after.opened = opened
-    after.base = before.base
-    after.early = before.early
-    return after
-
-
 def _silent() -> Conversation:
     """Return the conversation before any event."""
     silent = Conversation()
@@ -608,6 +591,40 @@ def made(
     state._conversation = conversation
     state._session = session
     return state
+
+
+def moved(
+    state: State,
+    rope: Rope,
+    pen: Pen,
+    live: Mapping[Key, Open],
+    ropes: Ropes,
+    timeline: PVector[Key],
+    index: Index[Key, Any],
+    lanes: Mapping[Owner, Lane],
+    opened: int,
+) -> State:
+    """Return the state after an event that changed what is open and the rows: two records in one call."""
+    before = state._conversation
+    conversation = Conversation()
+    conversation.timeline = timeline
+    conversation.index = index
+    conversation.lanes = lanes
+    conversation.streams = before.streams
+    conversation.unclaimed = before.unclaimed
+    conversation.settled = before.settled
+    conversation.opened = opened
+    conversation.base = before.base
+    conversation.early = before.early
+    after = State()
+    after._position = state._position + 1
+    after._rope = rope
+    after._pen = pen
+    after._live = live
+    after._ropes = ropes
+    after._conversation = conversation
+    after._session = state._session
+    return after
 
 
 EMPTY = made(0, None, NO_PEN, {}, (), _silent(), Session())
