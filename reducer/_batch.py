@@ -13,7 +13,7 @@ from reducer._draft_ways import WAYS, Way
 from reducer._fold import admitted, fold
 from reducer._frozen import Unfreezable
 from reducer._routes import DELTAS, ROUTES, SHORTS
-from reducer._state import State
+from reducer._state import CALL, State
 
 
 def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912 - as in `fold`
@@ -46,10 +46,20 @@ def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PL
             if cls in DELTAS:
                 (kind, identity), fields = DELTAS[cls], event.__dict__
                 if fields["metadata"] is None and not event.__pydantic_extra__:  # type: ignore[attr-defined]
-                    name = fields[identity]
-                    one = draft.gathered(position, kind, name, fields["delta"], fields["subagent_run_id"])
-                    if one is not None:
+                    # As `Draft.gathered`, without a call.
+                    name, delta, tag = fields[identity], fields["delta"], fields["subagent_run_id"]
+                    one = draft.open.get((kind, name)) or draft.writing((kind, name))
+                    if (
+                        one is not None
+                        and one.quiet
+                        and draft.is_plain
+                        and delta
+                        and type(delta) is str
+                        and (tag is None or tag == one.tag)
+                        and (one.first >= draft.opened or kind is CALL or draft.is_current(one, kind))
+                    ):
                         last, append = cls, one.append
+                        append(delta)
                         position += 1
                         continue
             elif way is None:

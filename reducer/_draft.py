@@ -51,6 +51,8 @@ class Draft:
         self.state = state = put_down(state)
         conversation, session = state.conversation, state.session
         self.live, self.before = state.live, conversation.index.get
+        # Most logs are folded from their first event on, and then there is nothing to look up in front of the draft.
+        self.is_late = bool(conversation.index.rest or conversation.index.top)
         self.run: int = session.active
         self.owners, self.spans = session.scope.owners, session.scope.spans
         # Which events may be taken in at all: no chunk stream is open, and nothing waits for what opens.
@@ -68,12 +70,12 @@ class Draft:
     def entry(self, key: Key) -> Any:
         """Return what the index has under `key`, or `None`."""
         found = self.index.get(key)
-        return self.before(key) if found is None else found
+        return self.before(key) if found is None and self.is_late else found
 
     def writing(self, key: Key) -> Writing | None:
         """Return the open entity under `key`, or `None`."""
         one = self.open.get(key)
-        if one is None and key not in self.closed:
+        if one is None and self.live and key not in self.closed:
             held = self.live.get(key)
             if held is not None:
                 entity, first, at, place, quiet = held
@@ -89,20 +91,24 @@ class Draft:
         conversation = self.state.conversation
         return conversation.lanes.get(owner, conversation.base)
 
-    def gathered(self, position: int, kind: str, name: Any, delta: Any, tag: Any) -> Writing | None:
-        """Gather a delta and return what it is for; `None` where it could do more than append."""
+    def is_current(self, one: Writing, kind: str) -> bool:
+        """Say whether nothing has cut the row that is written."""
+        owner = one.entity.owner
+        lane = self.lanes.get(owner) or self.lane(owner)
+        return bool(one.first >= (lane[0] if kind is TEXT else lane[1]))
+
+    def gathered(self, position: int, kind: str, name: Any, delta: Any, tag: Any) -> bool:
+        """Gather a delta, if it does nothing but append, and say whether it was."""
         if not delta or type(delta) is not str or not self.is_plain:
-            return None
+            return False
         one = self.writing((kind, name))
         if one is None or not one.quiet or not (tag is None or tag == one.tag):
-            return None
-        if one.first < self.opened and kind is not CALL:
-            lane = self.lane(one.entity.owner)
-            if one.first < (lane[0] if kind is TEXT else lane[1]):
-                return None
+            return False
+        if one.first < self.opened and kind is not CALL and not self.is_current(one, kind):
+            return False
         one.append(delta)
         one.last = position
-        return one
+        return True
 
     def settle(self, position: int) -> State:
         """Return the state at `position`, with all that was added."""

@@ -58,7 +58,7 @@ def start(kind: str, *, sdk: bool) -> Way:
             or (draft.owners and draft.owners.get(key, tag) != tag)
             or (not is_text and draft.spans and draft.spans.get(name, tag) != tag)
             or id_key in draft.index
-            or draft.before(id_key) is not None
+            or (draft.is_late and draft.before(id_key) is not None)
         ):
             return False
         text, _, groups, latest = draft.lanes.get(tag) or draft.lane(tag)
@@ -82,7 +82,7 @@ def content(kind: str) -> Way:
         if event.metadata is not None or event.notes:
             return False
         name = event.tool_call_id if is_call else event.message_id
-        return draft.gathered(position, kind, name, event.delta, event.subagent_run_id) is not None
+        return draft.gathered(position, kind, name, event.delta, event.subagent_run_id)
 
     return gather
 
@@ -95,7 +95,7 @@ def end(kind: str, *, sdk: bool) -> Way:
     def close(draft: Draft, position: int, event: Any) -> bool:
         tag, metadata, name = read(event.__dict__ if sdk else event)
         key: Key = (kind, name)
-        one = draft.writing(key)
+        one = draft.open.get(key) or draft.writing(key)
         if (
             one is None
             or not draft.is_plain
@@ -135,7 +135,7 @@ def call(*, sdk: bool) -> Way:
             or (owners and key in owners)
             or key in index
             or draft.writing(key) is not None
-            or draft.before(key) is not None
+            or (draft.is_late and draft.before(key) is not None)
         ):
             return False
         text, _, groups, latest = draft.lanes.get(tag) or draft.lane(tag)

@@ -64,7 +64,11 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
                         lane = conversation.lanes.get(entity.owner, conversation.base)
                         cut = lane[0] if kind is TEXT else lane[1]
                     if first >= cut:
-                        if was >= 0:
+                        if was >= 0 and type(ropes) is tuple:
+                            texts = [*ropes]
+                            texts[was] = rope
+                            ropes = tuple(texts)
+                        elif was >= 0:
                             ropes = with_rope(ropes, was, rope)
                         place, rope, owner = here, ropes[here], entity.tag
                         pen = (cls, identity, name, owner, place)

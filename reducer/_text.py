@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 Rope: TypeAlias = "tuple[str, Any, int, int] | None"
 """The last piece, the rope before it, the number of unpacked deltas at the end, the last delta's position."""
 
-SPAN = 15
+SPAN = 31
 
 
 def append(rope: Rope, delta: str, position: int) -> Rope:
