@@ -16,6 +16,8 @@ from pyrsistent import PMap, pmap
 K = TypeVar("K")
 V = TypeVar("V")
 
+ABSENT: Any = object()
+
 SMALL = 24
 """Up to this many entries copying a dict is cheaper than a persistent map's path."""
 
@@ -117,7 +119,8 @@ class Index(Generic[K, V]):
             {key: value for layer in reversed(layers[: len(layers) - shared]) for key, value in layer.items()}
             for layers in (one, two)
         )
-        found = [key for key, value in now.items() if was.get(key) is not value]
+        # What one holds as removed the other may hold further down, which is not looked into.
+        found = [key for key, value in now.items() if was.get(key, ABSENT) is not value]
         return found + [key for key in was if key not in now]
 
     def to_dict(self) -> dict[K, V]:

@@ -490,6 +490,14 @@ class IndexMachine(RuleBasedStateMachine):
         assert repr(self.index).startswith("Index({")
 
     @invariant()
+    def differs(self) -> None:
+        """What differs from an earlier index is among the keys that it names, none of which holds the very same."""
+        for index, twin in self.history[-3:]:
+            differing = index.differing(self.index)
+            changed = {key for key in range(61) if twin.get(key) != self.twin.get(key)}
+            assert changed <= {*differing}
+
+    @invariant()
     def layers(self) -> None:
         """The top is small, and each layer several times the size of the one before it."""
         assert len(self.index.top) <= TOP
@@ -504,6 +512,13 @@ class IndexMachine(RuleBasedStateMachine):
 
 
 TestIndex = IndexMachine.TestCase
+
+
+def test_removed_below() -> None:
+    """A key that was removed differs, though the value lies in a layer that both share."""
+    before = Index.of({0: 1})
+    assert before.differing(before.put(0, None)) == [0]
+    assert before.put(0, None).differing(before) == [0]
 
 
 class TestSmallMappings:
