@@ -184,7 +184,7 @@ def call(*, sdk: bool) -> Way:
             index[holder] = row
             draft.rows.append(holder)
         home = name if parent is None else parent
-        called = (name, tool, home, tag, tag, draft.run, (holder, group), 0, False, False, None, None, None, None)
+        called = (name, tool, home, tag, tag, draft.run, (holder, group), 0, False, None, None, None, None, False)
         draft.open[key] = Writing(_new(Call, called), position, position)
         draft.lanes[tag] = (position, position, groups, latest)
         draft.opened = position
@@ -220,7 +220,7 @@ def result(*, sdk: bool) -> Way:
         told = (name, answers, tag, said, None, False, None, None, None, tag, draft.run)
         draft.index[key] = _new(Entry, (_new(Result, told), position, position, None))
         called, first, last, rope = answered
-        draft.index[call_key] = _new(Entry, (_new(Call, (*called[:8], True, *called[9:])), first, last, rope))
+        draft.index[call_key] = _new(Entry, (_new(Call, (*called[:-1], True)), first, last, rope))
         draft.index[id_key] = (key,)
         draft.lanes[tag] = (position, position, {}, None)
         draft.rows.append(key)

@@ -257,7 +257,7 @@ def call(*, sdk: bool) -> Short:
             if len(groups) > SMALL:
                 return None
         home, place = name if parent is None else parent, (holder, group)
-        called = (name, tool, home, tag, tag, run, place, 0, False, False, None, None, None, None)
+        called = (name, tool, home, tag, tag, run, place, 0, False, None, None, None, None, False)
         open_one = (_new(Call, called), position, position, len(live), True)
         if live or ropes:
             if pen is not NO_PEN:
@@ -304,7 +304,8 @@ def result(*, sdk: bool) -> Short:
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, session.active)
         entry = _new(Entry, (_new(Result, told), position, position, None))
-        called = (_new(Call, (*answered[0][:8], True, *answered[0][9:])), *answered[1:])
+        called, first, last, written = answered
+        called = (_new(Call, (*called[:-1], True)), first, last, written)
         index = index.put_all({key: entry, call_key: _new(Entry, called), id_key: (key,)})
         lane = _new(Lane, (position, position, _NO_GROUPS, None))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)

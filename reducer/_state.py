@@ -94,12 +94,13 @@ class Call(NamedTuple):
     run: int = 0
     place: tuple[Key, int] | None = None
     rank: int = 0
-    answered: bool = False
     stated: bool = False
     echo: int | None = None
     metadata: Object | None = None
     value: str | None = None
     value_type: str | None = None
+    # Last, since a result makes the call anew with it.
+    answered: bool = False
 
 
 class Result(NamedTuple):

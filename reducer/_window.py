@@ -18,7 +18,7 @@ FIRST_LOOK = 8
 """How many rows before what changed are looked at first, and again four times as many where that is not enough."""
 ROLES = ("assistant", "user", "system", "developer")
 """Texts of these roles may stand beside another one under its id."""
-_PLACE, _ANSWERED = 6, 8  # of a call
+_PLACE, _ANSWERED = 6, -1  # of a call
 
 
 class Window(Links):
