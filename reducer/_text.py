@@ -53,8 +53,8 @@ def pieces(rope: Rope) -> list[str]:
 
 def text(*ropes: Rope) -> str:
     """Return the text of the ropes, one behind the other, halves of a surrogate pair in two deltas made one."""
-    if len(ropes) == 1 and (ropes[0] is None or ropes[0][1] is None):
-        whole = "" if ropes[0] is None else ropes[0][0]
+    if len(ropes) == 1:
+        whole = "".join(pieces(ropes[0]))
     else:
         whole = "".join([piece for rope in ropes for piece in pieces(rope)])
     return whole if whole.isascii() else paired(whole)

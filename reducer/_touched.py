@@ -40,22 +40,18 @@ def _open(before: State, after: State) -> Iterable[Key]:
 
 def written(before: State, after: State) -> list[Key]:
     """Return which of the open entities, the same in both states, have not written the same."""
-    live, was, now = after.live, before.ropes, after.ropes
-    if len(now) == 1:
-        return [*live] if rope_at(before, 0) is not rope_at(after, 0) else []
-    places = {before.pen[4], after.pen[4]} - {-1}
+    live, pen, was, now = after.live, after.pen, before.ropes, after.ropes
+    places = {before.pen[4], pen[4]} - {-1}
     if was is not now:
         places.update(place for place, (old, new) in enumerate(zip(was, now, strict=True)) if old is not new)
     places = {place for place in places if rope_at(before, place) is not rope_at(after, place)}
-    if len(places) == 1 and type(live) is not dict:
-        # Of very many one is found by the name that the last delta gave.
-        place, name = places.pop(), after.pen[2]
+    if places == {pen[4]}:
+        # Most often it is the one at the pen, which has a name.
         for kind in (TEXT, REASONING, CALL):
-            one = live.get((kind, name))
-            if one is not None and one[3] == place:
-                return [(kind, name)]
-        places = {place}
-    return [key for key, one in live.items() if one[3] in places]
+            one = live.get((kind, pen[2]))
+            if one is not None and one[3] == pen[4]:
+                return [(kind, pen[2])]
+    return [key for key, one in live.items() if one[3] in places] if places else []
 
 
 def _is_same(old: Entry | None, new: Entry | None) -> bool:

@@ -20,14 +20,21 @@ from reducer._frozen import to_wire
 from reducer._laid import Item, Laid
 from reducer._links import Links
 from reducer._project import Layout, Origin, Snapshot, runs_told, snapshot_of
-from reducer._state import CALL, EMPTY, Entry, Key, Session, State, rope_at
-from reducer._text import text
+from reducer._state import CALL, EMPTY, Entry, Key, Pen, Session, State, rope_at
+from reducer._text import Rope, text
 from reducer._touched import Touched, common_rows, is_moved, touched, written
 from reducer._window import pending_of, windowed
 
 Message: TypeAlias = "dict[str, Any]"
 _BARE = 4
 """So many members a run has that nothing more was told of than its ids: with its status and span, all plain."""
+
+
+def _longer(shown: str, was: Rope, rope: Rope) -> str:
+    """Return the text of `rope`, where `shown` is that of `was`."""
+    assert rope is not None
+    # A delta behind the text is put behind it; only half of a surrogate pair could change what is in front of it.
+    return shown + rope[0] if rope[1] is was and rope[0].isascii() else text(rope)
 
 
 class View:
@@ -49,6 +56,8 @@ class View:
         self._origins: PVector[Origin | None] = pvector()
         self._is_made = False
         self._run: tuple[Session | None, dict[str, Any]] = (None, {})
+        # The pen that the last delta was written with, and what it is at.
+        self._pen: tuple[Pen | None, Key] = (None, ())
         _, items = self._items_from(0)
         self._take(0, items)
         self._put(0, [(None, None)] * len(items))
@@ -101,22 +110,26 @@ class View:
 
         A stream is mostly deltas, so this is the short way: `None` where anything is out of the ordinary.
         """
-        position, live = state.position, state.live
+        position, live = state._position, state._live
         if (
-            live is not before.live
-            or state.conversation is not before.conversation
-            or state.session is not before.session
+            live is not before._live
+            or state._conversation is not before._conversation
+            or state._session is not before._session
             or not self._is_made
         ):
             return None
-        keys = written(before, state)
-        if len(keys) != 1:
-            return None
-        key = keys[0]
+        pen, (known, key) = state._pen, self._pen
+        if pen is not known or pen is not before._pen or state._ropes is not before._ropes:
+            keys = written(before, state)
+            if len(keys) != 1:
+                return None
+            [key] = keys
+            if live[key][3] == pen[4]:
+                self._pen = (pen, key)
         entity, _, _, place, _ = live[key]
         rope, was, shown = rope_at(state, place), rope_at(before, place), self._at.get(key)
         # Whatever the view was shown before, the delta is the last of all events.
-        if was is None or rope is None or rope[3] != position - 1 or position <= before.position or shown is None:
+        if was is None or rope is None or rope[3] != position - 1 or position <= before._position or shown is None:
             return None
         number = shown[-1]
         item = self._items[number]
@@ -124,13 +137,13 @@ class View:
         if key[0] == CALL:
             calls = [*old["toolCalls"]]
             within = item.calls.index(key)
-            function = {"name": entity.name, "arguments": text(rope)}
+            function = {"name": entity.name, "arguments": _longer(calls[within]["function"]["arguments"], was, rope)}
             calls[within] = {**calls[within], "function": function}
             message = {**old, "toolCalls": calls}
         elif entity.parts is not None or entity.rows or item.calls:
             return None
         else:
-            message = {**old, "content": text(rope)}
+            message = {**old, "content": _longer(old["content"], was, rope)}
         (first, _), run_id, owner = self._origins[number]  # type: ignore[misc]
         origin = Origin((first, rope[3]), run_id, owner)
         self._messages = self._messages.set(number, message)
