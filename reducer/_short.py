@@ -43,7 +43,7 @@ from reducer._state import (
     moved,
     with_rope,
 )
-from reducer._text import append
+from reducer._text import append, pack
 
 Short: TypeAlias = "Callable[[State, Any], State | None]"
 
@@ -176,6 +176,9 @@ def end(kind: str, *, sdk: bool) -> Short:
         else:
             written = ropes[place]
         live, ropes = closing(live, ropes, key, place) if len(ropes) > 1 else ({}, ())
+        if written is not None and written[2] > 1:
+            # What is closed is kept for long: one piece of text, and not a link for each of its last deltas.
+            written = pack(written, "", written[3])
         index = conversation.index.put(key, _new(Entry, (entity, first, position, written)))
         timeline, lanes, opened = conversation.timeline, conversation.lanes, conversation.opened
         return moved(state, rope, pen, live, ropes, timeline, index, lanes, opened)
