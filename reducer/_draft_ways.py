@@ -14,6 +14,7 @@ from reducer import _short_state
 from reducer._draft import Draft, Writing
 from reducer._index import SMALL
 from reducer._short import ROLES, reader
+from reducer._short_value import with_value
 from reducer._state import (
     ACTIVITY,
     CALL,
@@ -301,7 +302,7 @@ def sealed(*, sdk: bool) -> Way:
             tag is None or (entity.run == draft.run and entity.tag == tag and (key[0] != TEXT or entity.started))
         ):
             return False
-        entity = entity._replace(value=value, value_type=value_type)
+        entity = with_value(entity, value, value_type)
         if one is not None:
             one.entity, one.at, one.changed = entity, position, True
         elif entry is not None:

@@ -5,11 +5,14 @@ As `_short` says: what is out of the ordinary, such as an id that several messag
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from reducer._index import SMALL
 from reducer._short import Short
-from reducer._state import ACTIVITY, CALL, NAMED, TEXT, Entry, Key, State, made, moved
+from reducer._state import ACTIVITY, CALL, NAMED, TEXT, Call, Entry, Key, Message, Result, State, made, moved
+
+_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 def sealed(*, sdk: bool) -> Short:
@@ -46,7 +49,7 @@ def sealed(*, sdk: bool) -> Short:
         ):
             return None
         position = state.position
-        entity = entity._replace(value=value, value_type=value_type)
+        entity = with_value(entity, value, value_type)
         if one is None:
             index = index.put(key, Entry(entity, first, position, entry[3]))
             timeline, lanes, opened = conversation.timeline, conversation.lanes, conversation.opened
@@ -57,6 +60,16 @@ def sealed(*, sdk: bool) -> Short:
         return made(position + 1, state.rope, state.pen, live, state.ropes, conversation, session)
 
     return attach
+
+
+_AT = {kind: kind._fields.index("value") for kind in (Message, Call, Result)}
+
+
+def with_value(entity: Any, value: str, value_type: str | None) -> Any:
+    """Return what `entity._replace` would, in half the time."""
+    kind = type(entity)
+    at = _AT[kind]
+    return _new(kind, (*entity[:at], value, value_type, *entity[at + 2 :]))
 
 
 SHORT = {
