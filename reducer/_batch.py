@@ -11,7 +11,6 @@ from typing import Any
 from reducer._draft import Draft
 from reducer._draft_ways import WAYS, Way
 from reducer._fold import admitted, fold
-from reducer._frozen import Unfreezable
 from reducer._routes import DELTAS, ROUTES, SHORTS
 from reducer._state import CALL, State
 
@@ -69,7 +68,7 @@ def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PL
                 if (_TAKES.get(cls) or _takes(cls))(draft, position, event):
                     position += 1
                     continue
-        except (TypeError, AttributeError, KeyError, Unfreezable):
+        except (TypeError, AttributeError, LookupError, ValueError):
             # It is for `fold` to say what is wrong with the event.
             if last is not None:
                 one.last, last = position - 1, None

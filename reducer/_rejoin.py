@@ -51,6 +51,7 @@ def _over(state: State) -> Iterator[Wire]:
         yield _opening(state, run)
         yield {"type": "STATE_SNAPSHOT", "snapshot": shared}
         yield messages_snapshot(messages, mark(state))
+        yield from _unclaimed(state)
         yield from _ending(state, run)
     if run is not None and run.run_id is None:
         # A failure before any run: none is opened to report it, and it may follow the end of one.

@@ -175,7 +175,8 @@ class Page:
             self._browser.call("Input.dispatchKeyEvent", self._session, type="keyUp", **how)
 
     def click(self, selector: str) -> None:
-        """Click in the middle of an element."""
+        """Click in the middle of an element, once the frames that are due are drawn: they may move or replace it."""
+        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
         box = self.run(f"document.querySelector({json.dumps(selector)}).getBoundingClientRect().toJSON()")
         self.click_at(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 

@@ -424,6 +424,12 @@ SAID = text("m", "hi")
 OWNED: dict[str, Stream] = {
     "another owner's call": [START, *call("c"), FINISH, SECOND, *tagged(call("c"), "s")],
     "another owner's text": [START, *SAID, FINISH, SECOND, *tagged(SAID, "s")],
+    "another owner's text, with every tag": [
+        *(START, *SAID, FINISH, SECOND, *({**event, "subagentRunId": "s"} for event in SAID)),
+    ],
+    "another owner's call, with every tag": [
+        *(START, *call("c"), FINISH, SECOND, *({**event, "subagentRunId": "s"} for event in call("c"))),
+    ],
     "the same owner's text, again": [
         *(START, *tagged(SAID, "s"), *text("n", "ho"), FINISH, SECOND, *tagged(SAID, "s")),
         *(SAID[0], {**SAID[1], "subagentRunId": "s"}, SAID[2]),
@@ -451,6 +457,15 @@ def test_owners(stream: Stream) -> None:
     rejoining(whole)
     for cut in range(1, len(whole)):
         reduce(fold_strict, [*rejoin(folded(whole[:cut])), *whole[cut:]], EMPTY)
+
+
+def test_value_between_runs() -> None:
+    """An encrypted value whose call comes in a later run reaches a reader who came between the two."""
+    early = {"type": "REASONING_ENCRYPTED_VALUE", "subtype": "tool-call", "entityId": "c", "encryptedValue": "v"}
+    whole = [START, early, FINISH, SECOND, *call("c"), {**FINISH, "runId": "r2"}]
+    rejoining(whole)
+    late = project(folded([*rejoin(folded(whole[:3])), *whole[3:]]))
+    assert late.messages[0]["toolCalls"][0]["encryptedValue"] == "v"
 
 
 def test_late_failure() -> None:

@@ -1,0 +1,172 @@
+"""What each short way and the draft ask before they take an event: for each question a log that needs it.
+
+All ways are held to the long one, from the first event on and from every moment on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ag_ui.core import Event as AnyEvent
+from pydantic import TypeAdapter, ValidationError
+
+from reducer import EMPTY, decode, fold, fold_all, project
+from tests.test_short import long_way
+
+ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyEvent)
+
+Wire = dict[str, Any]
+
+RUN: Wire = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+END: Wire = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+AGAIN: Wire = {**RUN, "runId": "r2"}
+ASKING: Wire = {
+    **END,
+    "outcome": {"type": "interrupt", "interrupts": [{"id": "i", "reason": "input", "toolCallId": "c"}]},
+}
+SAID: Wire = {"id": "m", "role": "assistant", "content": "hi", "subagentRunId": "s"}
+HOLDING: Wire = {
+    "id": "m",
+    "role": "assistant",
+    "subagentRunId": "s",
+    "toolCalls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}],
+}
+
+
+def told(*messages: Wire) -> Wire:
+    """Return the start of a run whose input is told."""
+    given = {"threadId": "t", "runId": "r2", "messages": [*messages], "tools": [], "context": [], "forwardedProps": {}}
+    return {**AGAIN, "input": {"state": {}, **given}}
+
+
+def restated(*messages: Wire) -> Wire:
+    """Return a messages snapshot."""
+    return {"type": "MESSAGES_SNAPSHOT", "messages": [*messages]}
+
+
+def text(verb: str, name: str, **more: Any) -> Wire:
+    """Return an event of a text message."""
+    role = {"role": "assistant"} if verb == "START" else {}
+    return {"type": f"TEXT_MESSAGE_{verb}", "messageId": name, **role, **more}
+
+
+def thought(verb: str, name: str, **more: Any) -> Wire:
+    """Return an event of a reasoning message."""
+    role = {"role": "reasoning"} if verb == "START" else {}
+    return {"type": f"REASONING_MESSAGE_{verb}", "messageId": name, **role, **more}
+
+
+def span(verb: str, name: str, **more: Any) -> Wire:
+    """Return an event of a reasoning span."""
+    return {"type": f"REASONING_{verb}", "messageId": name, **more}
+
+
+def call(verb: str, name: str, **more: Any) -> Wire:
+    """Return an event of a tool call."""
+    tool = {"toolCallName": "f"} if verb == "START" else {}
+    return {"type": f"TOOL_CALL_{verb}", "toolCallId": name, **tool, **more}
+
+
+def result(name: str, answers: str) -> Wire:
+    """Return a result."""
+    return {"type": "TOOL_CALL_RESULT", "messageId": name, "toolCallId": answers, "content": "done"}
+
+
+def value(name: str, **more: Any) -> Wire:
+    """Return an encrypted value of a message."""
+    about = {"subtype": "message", "entityId": name, "encryptedValue": "v"}
+    return {"type": "REASONING_ENCRYPTED_VALUE", **about, **more}
+
+
+ACTIVITY: Wire = {"type": "ACTIVITY_SNAPSHOT", "messageId": "m", "activityType": "p", "content": {}}
+MANY = 30
+
+LOGS: dict[str, list[Wire]] = {
+    "a text that the input says is another's": [RUN, END, told(SAID), restated(), text("START", "m")],
+    "a reasoning whose span is another's": [RUN, span("START", "m"), thought("START", "m", subagentRunId="u")],
+    "an end in a chunk stream": [RUN, thought("CHUNK", "m", delta="x"), thought("END", "m")],
+    "an end out of a run": [RUN, END, text("START", "m"), text("END", "m")],
+    "a call that was answered": [RUN, result("x", "c"), call("START", "c")],
+    "a call that the input says is another's": [RUN, END, told(HOLDING), restated(), call("START", "c")],
+    "a call in another's message that is gone": [
+        *(RUN, END, told(SAID), restated()),
+        call("START", "c", parentMessageId="m"),
+    ],
+    "a call in what the input says is another's": [
+        *(RUN, call("START", "q", parentMessageId="m"), call("END", "q"), END, told(SAID)),
+        call("START", "c", parentMessageId="m"),
+    ],
+    "a call in an earlier run's message": [
+        *(RUN, text("START", "m", subagentRunId="s"), text("END", "m"), END, AGAIN),
+        call("START", "c", parentMessageId="m", subagentRunId="s"),
+        call("START", "d", parentMessageId="m", subagentRunId="u"),
+    ],
+    "a call in a restated message that is open": [
+        *(RUN, text("START", "m"), restated({**SAID, "subagentRunId": None})),
+        call("START", "c", parentMessageId="m"),
+    ],
+    "a result that answers an interrupt": [
+        *(RUN, call("START", "c"), call("END", "c"), ASKING, AGAIN, result("x", "c")),
+    ],
+    "a span of what the scope says is another's": [
+        *(RUN, thought("START", "m", subagentRunId="s"), thought("END", "m"), restated(), span("START", "m")),
+    ],
+    "a span of an earlier run's message": [
+        *(thought("START", "m"), RUN, span("START", "m"), span("END", "m")),
+    ],
+    "a value out of a run": [RUN, text("START", "m"), text("END", "m"), END, value("m")],
+    "a value of what a snapshot dropped": [RUN, text("START", "m"), restated(), value("m"), text("END", "m")],
+    "a value of what has yet to open": [
+        *(RUN, call("START", "c", parentMessageId="m", subagentRunId="s"), call("END", "c")),
+        *(value("m", subagentRunId="s"), text("START", "m", subagentRunId="u")),
+    ],
+    "a value of an activity": [RUN, ACTIVITY, value("m")],
+    "a delta in a chunk stream": [
+        *(RUN, text("CHUNK", "m", delta="x", metadata={"k": 1}), text("CONTENT", "m", delta="y")),
+    ],
+    "a delta with another's tag": [
+        *(RUN, call("START", "c"), call("ARGS", "c", delta="x"), call("ARGS", "c", delta="y", subagentRunId="u")),
+    ],
+    "a delta of a reasoning that a text cuts": [
+        *(RUN, thought("START", "g"), text("START", "m"), thought("CONTENT", "g", delta="x")),
+    ],
+    "a delta of a text that a reasoning leaves": [
+        *(RUN, text("START", "m"), thought("START", "g"), text("CONTENT", "m", delta="x")),
+        *(thought("CONTENT", "g", delta="y"), text("CONTENT", "m", delta="z")),
+    ],
+    "a delta with metadata": [RUN, call("START", "c"), call("ARGS", "c", delta="x", metadata={"k": 1})],
+    "many that are open": [
+        *(RUN, *(text("START", f"m{number}") for number in range(MANY))),
+        *(text("CONTENT", f"m{number % 2}", delta=str(number)) for number in range(4)),
+        *(text("END", f"m{number}") for number in range(0, MANY, 3)),
+        *(text("CONTENT", f"m{number}", delta="!") for number in (1, 2, 4)),
+    ],
+}
+
+
+def said(event: Wire) -> Any:
+    """Return the event as an object of the installed SDK, if that can say it."""
+    try:
+        return ADAPTER.validate_python(event)
+    except ValidationError:
+        return event
+
+
+@pytest.mark.parametrize("form", [dict, decode, said], ids=["mappings", "decoded", "objects"])
+@pytest.mark.parametrize("log", LOGS.values(), ids=LOGS)
+def test_asked(log: list[Wire], form: Any) -> None:
+    """The log folds to the same states on all ways, one by one and many at once, begun anywhere."""
+    events = [form(event) for event in log]
+    states = [EMPTY]
+    for event in events:
+        states.append(long_way(states[-1], event))
+    for number, event in enumerate(events):
+        assert fold(states[number], event) == states[number + 1]
+        rest = fold_all(states[number], events[number:])
+        assert rest == states[-1]
+        assert project(rest).to_dict() == project(states[-1]).to_dict()
+    short = EMPTY
+    for number, event in enumerate(events):
+        short = fold(short, event)
+        assert short == states[number + 1]
