@@ -38,6 +38,7 @@ TESTS = (
     "tests/test_patch.py",
     "tests/test_embed.py",
     "tests/test_short.py",
+    "tests/test_ways.py",
     "tests/test_replay.py",
     "tests/test_compact.py",
     "tests/test_run_input.py",
