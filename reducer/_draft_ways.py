@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from pyrsistent import PVector, pvector
-
 from reducer import _short_state
 from reducer._draft import Draft, Writing
 from reducer._index import SMALL
-from reducer._short import ROLES, reader
+from reducer._short import NO_ROWS, ROLES, TOOL, reader
 from reducer._short_value import with_value
 from reducer._state import (
     ACTIVITY,
@@ -33,8 +31,6 @@ from reducer._state import (
 Way: TypeAlias = "Callable[[Draft, int, Any], bool]"
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
-_NO_ROWS: PVector[Row] = pvector()
-_TOOL = (None, "tool")
 
 
 def start(kind: str, *, sdk: bool) -> Way:
@@ -65,7 +61,7 @@ def start(kind: str, *, sdk: bool) -> Way:
         text, _, groups, latest = draft.lanes.get(tag) or draft.lane(tag)
         draft.lanes[tag] = (text, position, {}, None) if is_text else (position, _, groups, latest)
         role = role or "assistant"
-        said = (kind, name, role, speaker, tag, tag, draft.run, True, True, False, None, None, None, None, _NO_ROWS)
+        said = (kind, name, role, speaker, tag, tag, draft.run, True, True, False, None, None, None, None, NO_ROWS)
         draft.open[key] = Writing(_new(Message, said), position, position)
         draft.rows.append(key)
         draft.index[id_key] = (key,)
@@ -150,7 +146,7 @@ def call(*, sdk: bool) -> Way:
                     return False
                 said = (TEXT, holder[1], "assistant", None, tag, tag, draft.run, False, False, False)
                 message = _new(
-                    Message, (*said, None, None, None, None, _NO_ROWS.append(_new(Row, (position, position, None))))
+                    Message, (*said, None, None, None, None, NO_ROWS.append(_new(Row, (position, position, None))))
                 )
                 group, row, is_new = 0, _new(Entry, (message, -1, position, None)), True
             else:
@@ -206,7 +202,7 @@ def result(*, sdk: bool) -> Way:
             or type(said) is not str
             or type(name) is not str
             or type(answers) is not str
-            or role not in _TOOL
+            or role not in TOOL
             or metadata is not None
             or (tag is not None and type(tag) is not str)
             or (event.__pydantic_extra__ if sdk else event.notes)

@@ -9,7 +9,7 @@ each case the fold does what no case has to know:
 3. The event ends the chunk streams that it ends by arriving.
 4. The position advances by one.
 
-What ordinary streams are made of skips all of that: see `_short` and `_short_state`.
+What ordinary streams are made of skips all of that: see `_short`, `_short_value` and `_short_state`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The open entities: put among them, taken from them.
 
-`State.live` says what is established about each and where its text lies, `State.ropes` holds the texts, so that a delta
-changes only those. While few are open that is a tuple, in which a free place is taken again; when many are, it is a
-persistent vector that places are added to, and that is laid out anew when most of them are free.
+`State.live` says what is established about each and where its text lies, `State.ropes` holds the texts, but for the one
+at the pen: what stands here goes on from a state in which that is put down. While few are open that is a tuple, in
+which a free place is taken again; when many are, it is a persistent vector that places are added to, and that is laid
+out anew when most of them are free.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ dict is good for. Then the event takes the long way, which decides. A law holds 
 short way at all every state is the same.
 
 They are fast for what they leave out: one look-up instead of several, one new record of each sort, made straight from
-a tuple (half the price of a named tuple's own constructor). `docs/explanation/cost.md` has the figures.
+its fields, without a constructor in Python. `docs/explanation/cost.md` has the figures.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from reducer._text import append, pack
 Short: TypeAlias = "Callable[[State, Any], State | None]"
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
-_NO_ROWS: PVector[Row] = pvector()
+NO_ROWS: PVector[Row] = pvector()
 _NO_GROUPS: dict[Key, int] = {}
 _ONE_ROPE = (None,)
-_TOOL = (None, "tool")
+TOOL = (None, "tool")
 _TEXT_OR_NONE = frozenset({str, type(None)})
 ROLES: dict[str, frozenset[str | None]] = {
     TEXT: frozenset({None, "assistant", "user", "system", "developer"}),
@@ -133,7 +133,7 @@ def start(kind: str, *, sdk: bool) -> Short:
             lane = _new(Lane, (position, *lane[1:]))
         # In one literal, since each star in it would cost as much as all of it.
         role = role or "assistant"
-        said = (kind, name, role, speaker, tag, tag, run, True, True, False, None, None, None, None, _NO_ROWS)
+        said = (kind, name, role, speaker, tag, tag, run, True, True, False, None, None, None, None, NO_ROWS)
         one = (_new(Message, said), position, position, len(live), True)
         if live or ropes:
             if pen is not NO_PEN:
@@ -229,7 +229,7 @@ def call(*, sdk: bool) -> Short:
                     return None
                 said = (TEXT, holder[1], "assistant", None, tag, tag, run, False, False, False)
                 message = _new(
-                    Message, (*said, None, None, None, None, _NO_ROWS.append(_new(Row, (position, position, None))))
+                    Message, (*said, None, None, None, None, NO_ROWS.append(_new(Row, (position, position, None))))
                 )
                 index = index.put_all({holder: _new(Entry, (message, -1, position, None)), id_key: (holder,)})
                 group, timeline = 0, timeline.append(holder)
@@ -294,7 +294,7 @@ def result(*, sdk: bool) -> Short:
             or type(name) is not str
             or type(answers) is not str
             or (tag is not None and type(tag) is not str)
-            or role not in _TOOL
+            or role not in TOOL
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return None
