@@ -62,12 +62,12 @@ class Draft:
         # What was added: open entities, those that were open, all others, the rows, the lanes, the last cut.
         self.open: dict[Key, Writing] = {}
         self.closed: set[Key] = set()
-        self.index: dict[Key, Any] = {}
+        self.index: dict[Key | str, Any] = {}
         self.rows: list[Key] = []
         self.lanes: dict[Owner, tuple[int, int, dict[Key, int], Key | None]] = {}
         self.opened = conversation.opened
 
-    def entry(self, key: Key) -> Any:
+    def entry(self, key: Key | str) -> Any:
         """Return what the index has under `key`, or `None`."""
         found = self.index.get(key)
         return self.before(key) if found is None and self.is_late else found

@@ -16,7 +16,6 @@ from reducer._short_value import with_value
 from reducer._state import (
     ACTIVITY,
     CALL,
-    NAMED,
     REASONING,
     RESULT,
     TEXT,
@@ -41,7 +40,6 @@ def start(kind: str, *, sdk: bool) -> Way:
     def open_message(draft: Draft, position: int, event: Any) -> bool:
         tag, metadata, name, role, *named = read(event.__dict__ if sdk else event)
         key: Key = (kind, name)
-        id_key: Key = (NAMED, name)
         speaker = named[0] if is_text else None
         if (
             not draft.is_ready
@@ -54,8 +52,8 @@ def start(kind: str, *, sdk: bool) -> Way:
             or (event.__pydantic_extra__ if sdk else event.notes)
             or (draft.owners and draft.owners.get(key, tag) != tag)
             or (not is_text and draft.spans and draft.spans.get(name, tag) != tag)
-            or id_key in draft.index
-            or (draft.is_late and draft.before(id_key) is not None)
+            or name in draft.index
+            or (draft.is_late and draft.before(name) is not None)
         ):
             return False
         text, _, groups, latest = draft.lanes.get(tag) or draft.lane(tag)
@@ -64,7 +62,7 @@ def start(kind: str, *, sdk: bool) -> Way:
         said = (kind, name, role, speaker, tag, tag, draft.run, True, True, False, None, None, None, None, NO_ROWS)
         draft.open[key] = Writing(_new(Message, said), position, position)
         draft.rows.append(key)
-        draft.index[id_key] = (key,)
+        draft.index[name] = key
         draft.opened = position
         return True
 
@@ -140,8 +138,7 @@ def call(*, sdk: bool) -> Way:
         group = groups.get(holder)
         row: Entry | None = None
         if group is None or parent is not None:
-            id_key: Key = (NAMED, holder[1])
-            if draft.entry(id_key) is None:
+            if draft.entry(holder[1]) is None:
                 if owners and holder in owners:
                     return False
                 said = (TEXT, holder[1], "assistant", None, tag, tag, draft.run, False, False, False)
@@ -177,7 +174,7 @@ def call(*, sdk: bool) -> Way:
             groups, latest = {**groups, holder: group}, holder
         if row is not None:
             if is_new:
-                index[(NAMED, holder[1])] = (holder,)
+                index[holder[1]] = holder
             index[holder] = row
             draft.rows.append(holder)
         home = name if parent is None else parent
@@ -209,16 +206,15 @@ def result(*, sdk: bool) -> Way:
         ):
             return False
         call_key: Key = (CALL, answers)
-        id_key: Key = (NAMED, name)
         answered = draft.entry(call_key)
-        if answered is None or answered[0].answered or answered[0].place is None or draft.entry(id_key) is not None:
+        if answered is None or answered[0].answered or answered[0].place is None or draft.entry(name) is not None:
             return False
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, draft.run)
         draft.index[key] = _new(Entry, (_new(Result, told), position, position, None))
         called, first, last, rope = answered
         draft.index[call_key] = _new(Entry, (_new(Call, (*called[:-1], True)), first, last, rope))
-        draft.index[id_key] = (key,)
+        draft.index[name] = key
         draft.lanes[tag] = (position, position, {}, None)
         draft.rows.append(key)
         draft.opened = position
@@ -282,10 +278,9 @@ def sealed(*, sdk: bool) -> Way:
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return False
-        keys: tuple[Key, ...] = ((CALL, name),) if subtype == "tool-call" else draft.entry((NAMED, name)) or ()
-        if len(keys) != 1 or keys[0][0] == ACTIVITY:
+        key: Key | None = (CALL, name) if subtype == "tool-call" else draft.entry(name)
+        if key is None or type(key[0]) is not str or key[0] == ACTIVITY:
             return False
-        [key] = keys
         one = draft.writing(key)
         entry = None if one is not None else draft.entry(key)
         if one is not None:

@@ -23,7 +23,6 @@ from reducer._interrupts import NO_INTERRUPTS
 from reducer._state import (
     CALL,
     HOLE,
-    NAMED,
     NO_PEN,
     REASONING,
     RESULT,
@@ -102,7 +101,6 @@ def start(kind: str, *, sdk: bool) -> Short:
         timeline, index, lanes = conversation.timeline, conversation.index, conversation.lanes
         tag, metadata, name, role, *named = read(event.__dict__ if sdk else event)
         key: Key = (kind, name)
-        id_key: Key = (NAMED, name)
         run, scope = session.active, session.scope
         if (
             not run
@@ -117,7 +115,7 @@ def start(kind: str, *, sdk: bool) -> Short:
             or type(role) not in _TEXT_OR_NONE
             or role not in roles
             or (scope.owners and scope.owners.get(key, tag) != tag)
-            or index.get(id_key) is not None
+            or index.get(name) is not None
         ):
             return None
         lane = lanes.get(tag, conversation.base)
@@ -142,7 +140,7 @@ def start(kind: str, *, sdk: bool) -> Short:
         else:
             live, ropes = {key: one}, _ONE_ROPE
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
-        timeline, index = timeline.append(key), index.put(id_key, (key,))
+        timeline, index = timeline.append(key), index.put(name, key)
         return moved(state, None, NO_PEN, live, ropes, timeline, index, lanes, position)
 
     return open_message
@@ -221,8 +219,7 @@ def call(*, sdk: bool) -> Short:
         group = groups.get(holder)
         if group is None or parent is not None:
             # In a group of the lane a call without a parent has nothing to ask its message.
-            id_key: Key = (NAMED, holder[1])
-            known = index.get(id_key)
+            known = index.get(holder[1])
             one = None if known is None else live.get(holder) or index.get(holder)
             if one is None:
                 if known is not None or (owners and holder in owners):
@@ -231,7 +228,7 @@ def call(*, sdk: bool) -> Short:
                 message = _new(
                     Message, (*said, None, None, None, None, NO_ROWS.append(_new(Row, (position, position, None))))
                 )
-                index = index.put_all({holder: _new(Entry, (message, -1, position, None)), id_key: (holder,)})
+                index = index.put_all({holder: _new(Entry, (message, -1, position, None)), holder[1]: holder})
                 group, timeline = 0, timeline.append(holder)
             else:
                 message, first = one[0], one[1]
@@ -299,17 +296,16 @@ def result(*, sdk: bool) -> Short:
         ):
             return None
         call_key: Key = (CALL, answers)
-        id_key: Key = (NAMED, name)
         answered = index.get(call_key)
         # What has arguments and no place is no call yet: its start has to find the result that came before it.
-        if answered is None or answered[0].answered or answered[0].place is None or index.get(id_key) is not None:
+        if answered is None or answered[0].answered or answered[0].place is None or index.get(name) is not None:
             return None
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, session.active)
         entry = _new(Entry, (_new(Result, told), position, position, None))
         called, first, last, written = answered
         called = (_new(Call, (*called[:-1], True)), first, last, written)
-        index = index.put_all({key: entry, call_key: _new(Entry, called), id_key: (key,)})
+        index = index.put_all({key: entry, call_key: _new(Entry, called), name: key})
         lane = _new(Lane, (position, position, _NO_GROUPS, None))
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline = timeline.append(key)

@@ -18,7 +18,7 @@ from reducer._index import Index
 from reducer._patch import MalformedOperation, PatchError, apply
 from reducer._shapes import SAFE_INTEGER
 from reducer._short import Short
-from reducer._state import ACTIVITY, NAMED, Activity, Entry, Key, State, made, moved
+from reducer._state import ACTIVITY, Activity, Entry, Key, State, made, moved
 
 _Fill: TypeAlias = "Callable[[State, Any, Any], State | None]"
 
@@ -131,10 +131,9 @@ def activity_snapshot(state: State, event: Any, content: Frozen) -> State | None
     key: Key = (ACTIVITY, name)
     entry = index.get(key)
     if entry is None:
-        id_key: Key = (NAMED, name)
-        if index.get(id_key) is not None:
+        if index.get(name) is not None:
             return None
-        timeline, index = timeline.append(key), index.put(id_key, (key,))
+        timeline, index = timeline.append(key), index.put(name, key)
         metadata, first = None, state.position
     elif replace is False:
         return None
@@ -163,7 +162,7 @@ def activity_delta(state: State, event: Any, patch: Any) -> State | None:
 
 
 def _with_activity(
-    state: State, timeline: PVector[Key], index: Index[Key, Any], key: Key, told: tuple[Any, ...], first: int
+    state: State, timeline: PVector[Key], index: Index[Any, Any], key: Key, told: tuple[Any, ...], first: int
 ) -> State:
     before = state.conversation
     index = index.put(key, _new(Entry, (_new(Activity, told), first, state.position, None)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from reducer._index import SMALL
 from reducer._short import Short
-from reducer._state import ACTIVITY, CALL, NAMED, TEXT, Call, Entry, Key, Message, Result, State, made, moved
+from reducer._state import ACTIVITY, CALL, TEXT, Call, Entry, Key, Message, Result, State, made, moved
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
@@ -34,10 +34,10 @@ def sealed(*, sdk: bool) -> Short:
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return None
-        keys: tuple[Key, ...] = ((CALL, name),) if subtype == "tool-call" else index.get((NAMED, name)) or ()
-        if len(keys) != 1 or keys[0][0] == ACTIVITY:
+        key: Key | None = (CALL, name) if subtype == "tool-call" else index.get(name)
+        # Several messages stand under the id where the first of them is no kind but a key.
+        if key is None or type(key[0]) is not str or key[0] == ACTIVITY:
             return None
-        [key] = keys
         one: Any = live.get(key)
         entry: Any = one or index.get(key)
         # What a snapshot has dropped is shown by nothing; there may be another one to find.

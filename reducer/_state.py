@@ -21,9 +21,6 @@ from reducer._text import Rope, same_text
 
 TEXT, REASONING, CALL, RESULT, ACTIVITY = "text", "reasoning", "call", "result", "activity"
 
-NAMED = "named"
-"""What stands under an id of messages, which is looked up like an entity and written along with one."""
-
 Key = tuple[str, ...]
 """What an entity is known by: its kind and id; a result's message id and call id; an older call's id and position."""
 
@@ -203,7 +200,8 @@ class Settled:
 class Conversation:
     """`timeline` has one key per row in opening order, `index` every entity that is not open, `lanes` the cuts.
 
-    Under `(NAMED, id)` the index also has the first message of each kind that stands under that message id, by kind.
+    Under a message id itself the index has the key of the message that stands under it, or a tuple of several such keys,
+    by kind, of each kind the first.
     `streams` are the open chunk streams, `None` where there are none, `unclaimed` the encrypted values that came before
     their entity, `settled` what a messages snapshot left, `opened` the position of the last opening that cut anything.
     `base` is the lane of an owner who has opened nothing since the last run boundary, which cuts all rows and groups,
@@ -214,7 +212,7 @@ class Conversation:
     __slots__ = ("base", "early", "index", "lanes", "opened", "settled", "streams", "timeline", "unclaimed")
 
     timeline: PVector[Key]
-    index: Index[Key, Any]
+    index: Index[Any, Any]
     lanes: Mapping[Owner, Lane]
     streams: Streams | None
     unclaimed: Mapping[Key, tuple[str, str | None]]
@@ -512,14 +510,15 @@ class State:
         return f"<State after {self.position} events: {status}, {rows} rows, {still} open>"
 
 
-def named(conversation: Conversation, name: str) -> tuple[Key, ...]:
+def named(index: Index[Any, Any], name: str) -> tuple[Key, ...]:
     """Return the first message of each kind that stands under the id `name`, by kind."""
-    return conversation.index.get((NAMED, name)) or ()
+    found: Any = index.get(name)
+    return () if found is None else (found,) if isinstance(found[0], str) else found
 
 
 def closed(conversation: Conversation) -> dict[Key, Entry]:
     """Return all entities that are not open, as a fresh dict."""
-    return {key: entry for key, entry in conversation.index.to_dict().items() if key[0] != NAMED}
+    return {key: entry for key, entry in conversation.index.to_dict().items() if not isinstance(key, str)}
 
 
 def held(state: State, key: Key) -> Entry | None:
@@ -601,7 +600,7 @@ def moved(
     live: Mapping[Key, Open],
     ropes: Ropes,
     timeline: PVector[Key],
-    index: Index[Key, Any],
+    index: Index[Any, Any],
     lanes: Mapping[Owner, Lane],
     opened: int,
 ) -> State:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from reducer._cases._entities import find
-from reducer._state import CALL, NAMED, REASONING, TEXT, Entry, Key, State, rope_at
+from reducer._state import CALL, REASONING, TEXT, Entry, Key, State, rope_at
 
 Touched: TypeAlias = "dict[Key, tuple[Entry | None, Entry | None]]"
 """The entities that differ, with what they were and what they are."""
@@ -29,7 +29,7 @@ def touched(before: State, after: State) -> Touched:
 def indexed(before: State, after: State) -> list[Key]:
     """Return the keys of what is not open, and may differ: what the layers that the two indexes share do not say."""
     old, new = before.conversation.index, after.conversation.index
-    return [] if old is new else [key for key in old.differing(new) if key[0] != NAMED]
+    return [] if old is new else [key for key in old.differing(new) if not isinstance(key, str)]
 
 
 def _open(before: State, after: State) -> Iterable[Key]:

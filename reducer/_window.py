@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reducer._cases._entities import find
@@ -47,7 +47,7 @@ class Window(Links):
             self._lead(state, call, here)
         self._find_homes(state)
         for layer in conversation.index.layers:
-            self._find_results(state, [key for key in layer if key[0] == RESULT and key not in here])
+            self._find_results(state, [key for key in _keys_in(layer, RESULT) if key not in here])
 
     def _find_homes(self, state: State) -> None:
         """Note that a message which holds calls for the specification's consumer stands before all that is here."""
@@ -71,7 +71,7 @@ class Window(Links):
     def _lead(self, state: State, name: str, here: dict[Key, None]) -> None:
         """Note who keeps an id, if that is one that stands before all that is here."""
         beside = ((TEXT, name, role) for role in ROLES)
-        for holder in (*named(state.conversation, name), *beside):
+        for holder in (*named(state.conversation.index, name), *beside):
             if holder not in here and _count(find(state, holder)):
                 self.first[name] = holder
 
@@ -82,7 +82,7 @@ class Window(Links):
             found |= {(CALL, key[1]): None, (CALL, key[-1]): None}
         opened = 0 if leading is None else _opened(leading)
         for layer in state.conversation.index.layers:
-            calls = [(key, entry) for key, entry in layer.items() if key[0] == CALL and entry is not None]
+            calls = [(key, layer[key]) for key in _keys_in(layer, CALL) if layer[key] is not None]
             found |= {key: None for key, entry in calls if len(key) > 2 or entry[1] >= opened or self._shows(entry)}
         found |= {(CALL, key[1]): None for key in found}
         for key in found:
@@ -159,20 +159,25 @@ def _are_plain(laid: Laid, items: Sequence[Item], start: int) -> bool:
     for key in keys:
         name = laid.name_of(key)
         suffix = instead(key)[len(key[1]) + 1 :]
-        if name != key[1] and ("#" in suffix or suffix.isdigit() or named(conversation, name)):
+        if name != key[1] and ("#" in suffix or suffix.isdigit() or named(conversation.index, name)):
             return False
     for item in items:
         is_derived = item.name != laid.name_of(item.key)
-        if is_derived and (named(conversation, item.key[1]) != (item.key,) or named(conversation, item.name)):
+        if is_derived and (named(conversation.index, item.key[1]) != (item.key,) or named(conversation.index, item.name)):
             return False
     return True
+
+
+def _keys_in(layer: Mapping[Key | str, Any], kind: str) -> list[Key]:
+    """Return the keys of a kind in a layer of the index, which has message ids too."""
+    return [key for key in layer if not isinstance(key, str) and key[0] == kind]
 
 
 def pending_of(state: State) -> list[str]:
     """Return the ids of the calls that have no result, in the order in which they opened."""
     keys = {key: None for key in state.live if key[0] == CALL}
     for layer in state.conversation.index.layers:
-        keys |= {key: None for key, entry in layer.items() if key[0] == CALL and entry and not entry[0][_ANSWERED]}
+        keys |= {key: None for key in _keys_in(layer, CALL) if layer[key] and not layer[key][0][_ANSWERED]}
     found = []
     for key in keys:
         entry = find(state, key)

@@ -18,7 +18,6 @@ from reducer._index import (
 from reducer._live import with_open, without
 from reducer._state import (
     CALL,
-    NAMED,
     NO_PEN,
     REASONING,
     TEXT,
@@ -191,25 +190,25 @@ def write(state: State, key: Key, entry: Entry, delta: str) -> State:
 
 def holders(state: State, name: str) -> list[Key]:
     """Return the keys of the messages, the first of each kind, under the message id `name`."""
-    return [key for key in named(state.conversation, name) if find(state, key) is not None]
+    return [key for key in named(state.conversation.index, name) if find(state, key) is not None]
 
 
-def identified(index: Index[Key, Any], key: Key) -> Index[Key, Any]:
+def identified(index: Index[Any, Any], key: Key) -> Index[Any, Any]:
     """Return `index` in which the id of the message `key` leads to it, unless to another one of its kind already."""
-    name: Key = (NAMED, key[1])
-    known = index.get(name) or ()
+    known = named(index, key[1])
     if any(other[0] == key[0] for other in known):
         return index
-    return index.put(name, tuple(sorted((*known, key))))
+    return index.put(key[1], tuple(sorted((*known, key))) if known else key)
 
 
-def names_of(keys: Iterable[Key]) -> dict[Key, tuple[Key, ...]]:
+def names_of(keys: Iterable[Key]) -> dict[str, Key | tuple[Key, ...]]:
     """Return what the index has of the ids of the messages `keys`; of one kind under one id the first counts."""
     found: dict[str, dict[str, Key]] = {}
     # A text with a role in its key was made beside another one, though that may have come to show after it.
     for key in sorted(keys, key=_is_beside):
         found.setdefault(key[1], {}).setdefault(key[0], key)
-    return {(NAMED, name): tuple(sorted(kinds.values())) for name, kinds in found.items()}
+    several = {name: tuple(sorted(kinds.values())) for name, kinds in found.items()}
+    return {name: keys[0] if len(keys) == 1 else keys for name, keys in several.items()}
 
 
 def _is_beside(key: Key) -> bool:

@@ -91,10 +91,10 @@ class Rows:
             raise Wrong("must be the number of a row in which something begins")
         return key
 
-    def index(self) -> Index[Key, Any]:
+    def index(self) -> Index[Any, Any]:
         """Return what is not open, and which messages stand under each id."""
-        names: dict[Key, Any] = names_of([*self.timeline, *(key for key in self._entries if key[0] != CALL)])
-        return Index.of(names | {key: entry for key, entry in self._entries.items() if key not in self._open})
+        found: dict[Key | str, Any] = {key: one for key, one in self._entries.items() if key not in self._open}
+        return Index.of(found | names_of([*self.timeline, *(key for key in self._entries if key[0] != CALL)]))
 
     def early(self) -> Mapping[str, bool]:
         """Return the ids of calls that were answered and have yet to come."""
