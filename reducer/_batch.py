@@ -12,69 +12,77 @@ from reducer._draft import Draft
 from reducer._draft_ways import WAYS, Way
 from reducer._fold import admitted, fold
 from reducer._routes import DELTAS, ROUTES, SHORTS
-from reducer._state import CALL, State
+from reducer._state import CALL, TEXT, State
 
 
 def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912 - as in `fold`
     """Return the state after all `events`: the same as folding them one by one, faster. Raises as `fold` does."""
     draft, position = Draft(state), state.position
-    # The class of the last event, where that was a delta that was gathered, and the entity that it was for.
+    written = draft.open
+    # The class of the last event, where that was a delta that was gathered; the entity that it was for, and how many of
+    # its deltas are counted in `position`.
     last: type | None = None
     identity = name = ""
     one: Any = None
-    append: Any = None
+    deltas: list[str] = []
+    counted = 0
     for event in events:
         cls = type(event)
         try:
             if cls is last:
+                # Most events are the next delta for the same entity: nothing is asked twice, and nothing is counted.
                 fields = event.__dict__
-                if (
-                    fields[identity] == name and fields["metadata"] is None and not event.__pydantic_extra__  # type: ignore[attr-defined]
-                ):
+                if fields[identity] == name:
                     delta, tag = fields["delta"], fields["subagent_run_id"]
-                    if delta and type(delta) is str and (tag is None or tag == one.tag):
-                        append(delta)
-                        position += 1
+                    if (
+                        type(delta) is str
+                        and delta
+                        and (tag is None or tag == one.tag)
+                        and fields["metadata"] is None
+                        and not event.__pydantic_extra__  # type: ignore[attr-defined]
+                    ):
+                        deltas.append(delta)
                         continue
             if last is not None:
+                position += len(deltas) - counted
                 one.last, last = position - 1, None
-            way = _TAKES.get(cls)
-            if way is not None and way(draft, position, event):
-                position += 1
-                continue
             if cls in DELTAS:
+                # As `Draft.gathered`, without a call.
                 (kind, identity), fields = DELTAS[cls], event.__dict__
-                if fields["metadata"] is None and not event.__pydantic_extra__:  # type: ignore[attr-defined]
-                    # As `Draft.gathered`, without a call.
-                    name, delta, tag = fields[identity], fields["delta"], fields["subagent_run_id"]
-                    one = draft.open.get((kind, name)) or draft.writing((kind, name))
-                    if (
-                        one is not None
-                        and one.quiet
-                        and draft.is_plain
-                        and delta
-                        and type(delta) is str
-                        and (tag is None or tag == one.tag)
-                        and (one.first >= draft.opened or kind is CALL or draft.is_current(one, kind))
-                    ):
-                        last, append = cls, one.append
-                        append(delta)
-                        position += 1
-                        continue
-            elif way is None:
-                if cls is dict or isinstance(event, Mapping):
-                    event = admitted(event)  # noqa: PLW2901 - what it says, in the form that has short ways
-                    cls = type(event)
-                if (_TAKES.get(cls) or _takes(cls))(draft, position, event):
+                name, delta, tag = fields[identity], fields["delta"], fields["subagent_run_id"]
+                one = written[kind].get(name) or draft.writing(kind, name)
+                if (
+                    one is not None
+                    and (kind is CALL or one.first >= (one.lane.text if kind is TEXT else one.lane.reasoning))
+                    and type(delta) is str
+                    and delta
+                    and (tag is None or tag == one.tag)
+                    and fields["metadata"] is None
+                    and not event.__pydantic_extra__  # type: ignore[attr-defined]
+                ):
+                    last, deltas = cls, one.deltas
+                    counted = len(deltas)
+                    deltas.append(delta)
+                    continue
+            else:
+                way = _TAKES.get(cls)
+                if way is None:
+                    if cls is dict or isinstance(event, Mapping):
+                        event = admitted(event)  # noqa: PLW2901 - what it says, in the form that has short ways
+                        cls = type(event)
+                    way = _TAKES.get(cls) or _takes(cls)
+                if way(draft, position, event):
                     position += 1
                     continue
         except (TypeError, AttributeError, LookupError, ValueError):
             # It is for `fold` to say what is wrong with the event.
             if last is not None:
+                position += len(deltas) - counted
                 one.last, last = position - 1, None
         draft.take(fold(draft.settle(position), event))
         position += 1
     if last is not None:
+        position += len(deltas) - counted
         one.last = position - 1
     return draft.settle(position)
 

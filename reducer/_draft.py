@@ -2,48 +2,92 @@
 
 A state is never changed, so to fold one event means to copy what it changes. Many events in one call need one copy:
 the draft gathers what they change, and `settle` makes the state of it. The draft never outlives the call.
+
+While something is written it is known by its id alone, a dict for each kind: to hash a string costs nothing, it keeps
+its hash, and a tuple does not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import attrs
-
-from reducer._index import assoc
+from reducer._index import SMALL, Index, assoc
 from reducer._live import with_open, without
-from reducer._state import CALL, NO_PEN, TEXT, Entry, Key, Lane, Owner, State, made, put_down
+from reducer._state import CALL, NO_PEN, REASONING, TEXT, Call, Entry, Key, Lane, Owner, State, made, put_down
 from reducer._text import append
+
+_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
+
+
+class Cuts:
+    """A lane while it is written: as `Lane`, which `was` it before."""
+
+    __slots__ = ("groups", "latest", "reasoning", "text", "was")
+
+    def __init__(self, was: Lane) -> None:
+        self.was = was
+        self.text, self.reasoning, self.groups, self.latest = was
 
 
 class Writing:
-    """An open entity: as in `State.live`, and the deltas that are not in its text yet, with the last one's position."""
+    """A message or a call while it is written: as in `State.live`, and the deltas that are not in its text yet.
 
-    # What most have in common stands in the class, so that one is made with what is its own.
-    last = 0
-    quiet = True
-    rope: Any = None
-    # Where its text lies in the state in front of the draft, if that has it; and if more changed than the text.
-    place = -1
-    changed = False
+    Of a call, `entity` is all fields but the last, which says if it is answered. `last` is the last delta's position,
+    `place` where its text lies in the state in front of the draft, -1 if that has none, and `changed` says that more
+    than the text did. `lane` is the lane that can cut its row.
+    """
 
-    def __init__(self, entity: Any, first: int, at: int) -> None:
-        self.entity = entity
-        self.tag: Owner = entity.tag
-        self.first = first
-        self.at = at
-        self.deltas: list[str] = []
-        self.append = self.deltas.append
+    # Filled by `Draft.opens`, in place: a constructor would take longer than all the rest.
+    __slots__ = (
+        "answered",
+        "at",
+        "changed",
+        "deltas",
+        "entity",
+        "first",
+        "key",
+        "lane",
+        "last",
+        "place",
+        "rope",
+        "tag",
+    )
 
-    def written(self) -> Any:
-        """Return the text, with what waits."""
-        return append(self.rope, "".join(self.deltas), self.last) if self.deltas else self.rope
+    answered: bool
+    at: int
+    changed: bool
+    deltas: list[str]
+    entity: Any
+    first: int
+    key: Key
+    lane: Cuts
+    last: int
+    place: int
+    rope: Any
+    tag: Owner
+
+    def pack(self) -> None:
+        """Put what waits into the text."""
+        if self.deltas:
+            self.rope = append(self.rope, "".join(self.deltas), self.last)
+            self.deltas.clear()
+
+    def entry(self) -> Entry:
+        """Return what it is by now."""
+        self.pack()
+        entity = _new(Call, (*self.entity, self.answered)) if self.key[0] == CALL else self.entity
+        entry: Entry = _new(Entry, (entity, self.first, self.at, self.rope))
+        return entry
 
 
 class Draft:
     """A state, and what was added to it since."""
 
     def __init__(self, state: State) -> None:
+        # Open entities by kind and id; the calls that have ended, by id.
+        self.open: dict[str, dict[str, Writing]] = {TEXT: {}, REASONING: {}, CALL: {}}
+        self.ended: dict[str, Writing] = {}
         self.take(state)
 
     def take(self, state: State) -> None:
@@ -54,59 +98,84 @@ class Draft:
         # Most logs are folded from their first event on, and then there is nothing to look up in front of the draft.
         self.is_late = bool(conversation.index.rest or conversation.index.top)
         self.run: int = session.active
-        self.owners, self.spans = session.scope.owners, session.scope.spans
+        self.owners = session.scope.owners
         # Which events may be taken in at all: no chunk stream is open, and nothing waits for what opens.
         self.is_plain = conversation.streams is None
         self.is_ready = bool(self.run) and self.is_plain and not conversation.unclaimed
         self.is_early, self.is_asked = bool(conversation.early), bool(session.interrupts)
-        # What was added: open entities, those that were open, all others, the rows, the lanes, the last cut.
-        self.open: dict[Key, Writing] = {}
-        self.closed: set[Key] = set()
+        for written in self.open.values():
+            written.clear()
+        self.ended.clear()
+        # What was added: all that is neither open nor a call, the rows, the lanes, the last cut, the spans; and which
+        # of the entities that were open are not.
         self.index: dict[Key | str, Any] = {}
         self.rows: list[Key] = []
-        self.lanes: dict[Owner, tuple[int, int, dict[Key, int], Key | None]] = {}
+        self.lanes: dict[Owner, Cuts] = {}
         self.opened = conversation.opened
+        spans = session.scope.spans
+        self.spans = spans.copy() if type(spans) is dict and len(spans) < SMALL else None
+        self.closed: set[Key] = set()
 
     def entry(self, key: Key | str) -> Any:
-        """Return what the index has under `key`, or `None`."""
+        """Return what the index has under `key`, which is no call, or `None`."""
         found = self.index.get(key)
         return self.before(key) if found is None and self.is_late else found
 
-    def writing(self, key: Key) -> Writing | None:
-        """Return the open entity under `key`, or `None`."""
-        one = self.open.get(key)
-        if one is None and self.live and key not in self.closed:
+    def lane(self, owner: Owner) -> Cuts:
+        """Return the lane of `owner`."""
+        lane = self.lanes.get(owner)
+        if lane is None:
+            conversation = self.state.conversation
+            lane = self.lanes[owner] = Cuts(conversation.lanes.get(owner, conversation.base))
+        return lane
+
+    def opens(self, key: Key, entity: Any, tag: Owner, lane: Cuts, position: int) -> None:
+        """Add an entity that opens."""
+        one = Writing()
+        one.key, one.entity, one.tag, one.lane = key, entity, tag, lane
+        one.first = one.at = one.last = position
+        one.place, one.rope, one.changed, one.answered = -1, None, False, False
+        one.deltas = []
+        self.open[key[0]][key[1]] = one
+
+    def writing(self, kind: str, name: str) -> Writing | None:
+        """Return what is open under the kind and id, if content for it does nothing but append; or `None`."""
+        one = self.open[kind].get(name)
+        if one is None and self.live and self.is_plain:
+            key = (kind, name)
             held = self.live.get(key)
-            if held is not None:
-                entity, first, at, place, quiet = held
-                one = self.open[key] = Writing(entity, first, at)
-                one.quiet, one.rope, one.place = quiet, self.state.ropes[place], place
+            if held is not None and held[4] and key not in self.closed:
+                entity, first, at, place, _ = held
+                self.opens(key, entity[:-1] if kind == CALL else entity, entity.tag, self.lane(entity.owner), first)
+                one = self.open[kind][name]
+                one.at, one.place, one.rope = at, place, self.state.ropes[place]
+                one.answered = kind == CALL and entity.answered
         return one
 
-    def lane(self, owner: Owner) -> Any:
-        """Return the lane of `owner`, which is not for changing."""
-        lane = self.lanes.get(owner)
-        if lane is not None:
-            return lane
-        conversation = self.state.conversation
-        return conversation.lanes.get(owner, conversation.base)
-
-    def is_current(self, one: Writing, kind: str) -> bool:
-        """Say whether nothing has cut the row that is written."""
-        owner = one.entity.owner
-        lane = self.lanes.get(owner) or self.lane(owner)
-        return bool(one.first >= (lane[0] if kind is TEXT else lane[1]))
+    def ended_call(self, name: str) -> Writing | None:
+        """Return the call `name` that has ended, or `None`."""
+        one = self.ended.get(name)
+        if one is None and self.is_late:
+            key = (CALL, name)
+            entry = self.before(key)
+            if entry is not None:
+                one = self.ended[name] = Writing()
+                called, one.first, one.at, one.rope = entry
+                one.key, one.entity, one.tag, one.answered = key, called[:-1], called.tag, called[-1]
+                one.changed = False
+                one.deltas = []
+        return one
 
     def gathered(self, position: int, kind: str, name: Any, delta: Any, tag: Any) -> bool:
         """Gather a delta, if it does nothing but append, and say whether it was."""
-        if not delta or type(delta) is not str or not self.is_plain:
+        if not delta or type(delta) is not str:
             return False
-        one = self.writing((kind, name))
-        if one is None or not one.quiet or not (tag is None or tag == one.tag):
+        one = self.writing(kind, name)
+        if one is None or not (tag is None or tag == one.tag):
             return False
-        if one.first < self.opened and kind is not CALL and not self.is_current(one, kind):
+        if kind is not CALL and one.first < (one.lane.text if kind is TEXT else one.lane.reasoning):
             return False
-        one.append(delta)
+        one.deltas.append(delta)
         one.last = position
         return True
 
@@ -114,22 +183,29 @@ class Draft:
         """Return the state at `position`, with all that was added."""
         state = self.state
         conversation, session = state.conversation, state.session
-        if self.opened != conversation.opened or self.index:
+        index: dict[Any, Any] = self.index
+        for one in self.ended.values():
+            if one.changed:
+                index[one.key] = one.entry()
+        if self.opened != conversation.opened or index:
             lanes = conversation.lanes
             for owner, lane in self.lanes.items():
-                lanes = assoc(lanes, owner, Lane(*lane))
+                now = Lane(lane.text, lane.reasoning, lane.groups, lane.latest)
+                if now != lane.was:
+                    lanes = assoc(lanes, owner, now)
             conversation = conversation._replace(
                 timeline=conversation.timeline.extend(self.rows),
-                index=conversation.index.put_all(self.index),
+                index=conversation.index.put_all(index) if self.is_late else Index.of(index),
                 lanes=lanes,
                 opened=self.opened,
             )
-        if self.spans is not session.scope.spans:
-            session = attrs.evolve(session, scope=attrs.evolve(session.scope, spans=self.spans))
+        if self.spans is not None and self.spans != session.scope.spans:
+            session = session.saying(session.shared, session.scope._replace(spans=self.spans))
         state = made(position, None, NO_PEN, state.live, state.ropes, conversation, session)
         for key in self.closed:
             state = without(state, key)
-        for key, one in self.open.items():
+        opened = [one for written in self.open.values() for one in written.values()]
+        for one in sorted(opened, key=lambda one: one.first):
             if one.deltas or one.changed or one.place < 0:
-                state = with_open(state, key, Entry(one.entity, one.first, one.at, one.written()))
+                state = with_open(state, one.key, one.entry())
         return state

@@ -1,6 +1,7 @@
 """How ordinary events go into a draft: each as the short way of its type, with the same questions.
 
-A way returns whether it took the event in. Where it did not, it has changed nothing, and the event is folded.
+A way returns whether it took the event in. Where it did not, it has changed nothing, and the event is folded. Fields of
+an SDK's object are read from its dict, a quarter of what they cost by name.
 """
 
 from __future__ import annotations
@@ -9,38 +10,32 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from reducer import _short_state
-from reducer._draft import Draft, Writing
+from reducer._draft import Draft
 from reducer._index import SMALL
-from reducer._short import NO_ROWS, ROLES, TOOL, reader
+from reducer._short import NO_ROWS, ROLES, TOOL
 from reducer._short_value import with_value
-from reducer._state import (
-    ACTIVITY,
-    CALL,
-    REASONING,
-    RESULT,
-    TEXT,
-    Call,
-    Entry,
-    Key,
-    Message,
-    Result,
-    Row,
-)
+from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Entry, Key, Message, Result, Row
 
 Way: TypeAlias = "Callable[[Draft, int, Any], bool]"
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
+_RUN, _PLACE, _VALUE = 5, 6, 11  # of a call
 
 
 def start(kind: str, *, sdk: bool) -> Way:
     """Open a text or reasoning message that is new."""
     roles, is_text = ROLES[kind], kind == TEXT
-    read = reader(sdk, "message_id", "role", *(("name",) if is_text else ()))
 
     def open_message(draft: Draft, position: int, event: Any) -> bool:
-        tag, metadata, name, role, *named = read(event.__dict__ if sdk else event)
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, role, speaker = fields["message_id"], fields["role"], fields["name"] if is_text else None
+            tag, metadata = fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, role, speaker = event.message_id, event.role, event.name if is_text else None
+            tag, metadata, odd = event.subagent_run_id, event.metadata, event.notes
         key: Key = (kind, name)
-        speaker = named[0] if is_text else None
+        spans = draft.spans
         if (
             not draft.is_ready
             or type(name) is not str
@@ -48,19 +43,22 @@ def start(kind: str, *, sdk: bool) -> Way:
             or role not in roles
             or (speaker is not None and type(speaker) is not str)
             or metadata is not None
+            or odd
             or (tag is not None and type(tag) is not str)
-            or (event.__pydantic_extra__ if sdk else event.notes)
             or (draft.owners and draft.owners.get(key, tag) != tag)
-            or (not is_text and draft.spans and draft.spans.get(name, tag) != tag)
+            or (not is_text and (spans is None or (spans and spans.get(name, tag) != tag)))
             or name in draft.index
             or (draft.is_late and draft.before(name) is not None)
         ):
             return False
-        text, _, groups, latest = draft.lanes.get(tag) or draft.lane(tag)
-        draft.lanes[tag] = (text, position, {}, None) if is_text else (position, _, groups, latest)
+        lane = draft.lanes.get(tag) or draft.lane(tag)
+        if is_text:
+            lane.reasoning, lane.groups, lane.latest = position, {}, None
+        else:
+            lane.text = position
         role = role or "assistant"
         said = (kind, name, role, speaker, tag, tag, draft.run, True, True, False, None, None, None, None, NO_ROWS)
-        draft.open[key] = Writing(_new(Message, said), position, position)
+        draft.opens(key, _new(Message, said), tag, lane, position)
         draft.rows.append(key)
         draft.index[name] = key
         draft.opened = position
@@ -84,27 +82,28 @@ def content(kind: str) -> Way:
 
 def end(kind: str, *, sdk: bool) -> Way:
     """Close an open message or call."""
-    is_call = kind == CALL
-    read = reader(sdk, "tool_call_id" if is_call else "message_id")
+    identity = "tool_call_id" if kind == CALL else "message_id"
 
     def close(draft: Draft, position: int, event: Any) -> bool:
-        tag, metadata, name = read(event.__dict__ if sdk else event)
-        key: Key = (kind, name)
-        one = draft.open.get(key) or draft.writing(key)
-        if (
-            one is None
-            or not draft.is_plain
-            or metadata is not None
-            or (tag is not None and type(tag) is not str)
-            or (event.__pydantic_extra__ if sdk else event.notes)
-        ):
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, tag, metadata = fields[identity], fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, tag, metadata = getattr(event, identity), event.subagent_run_id, event.metadata
+            odd = event.notes
+        one = draft.open[kind].get(name) or draft.writing(kind, name)
+        if one is None or metadata is not None or odd or not (tag is None or (type(tag) is str and tag == one.tag)):
             return False
-        if (tag is not None and not (one.quiet and tag == one.tag)) or not (one.quiet or (not is_call and draft.run)):
-            return False
-        draft.index[key] = _new(Entry, (one.entity, one.first, position, one.written()))
-        del draft.open[key]
+        one.at = position
+        if kind == CALL:
+            one.pack()
+            one.changed = True
+            draft.ended[name] = one
+        else:
+            draft.index[one.key] = one.entry()
+        del draft.open[kind][name]
         if one.place >= 0:
-            draft.closed.add(key)
+            draft.closed.add(one.key)
         return True
 
     return close
@@ -112,12 +111,17 @@ def end(kind: str, *, sdk: bool) -> Way:
 
 def call(*, sdk: bool) -> Way:
     """Open a new call: in its parent's current row or group, in its lane's latest group, or in a group of its own."""
-    read = reader(sdk, "tool_call_id", "tool_call_name", "parent_message_id")
 
     def open_call(draft: Draft, position: int, event: Any) -> bool:
-        tag, metadata, name, tool, parent = read(event.__dict__ if sdk else event)
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, tool, parent = fields["tool_call_id"], fields["tool_call_name"], fields["parent_message_id"]
+            tag, metadata = fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, tool, parent = event.tool_call_id, event.tool_call_name, event.parent_message_id
+            tag, metadata, odd = event.subagent_run_id, event.metadata, event.notes
         key: Key = (CALL, name)
-        owners, index, is_new = draft.owners, draft.index, False
+        owners, index = draft.owners, draft.index
         if (
             not draft.is_ready
             or draft.is_early
@@ -125,18 +129,21 @@ def call(*, sdk: bool) -> Way:
             or type(tool) is not str
             or (parent is not None and type(parent) is not str)
             or metadata is not None
+            or odd
             or (tag is not None and type(tag) is not str)
-            or (event.__pydantic_extra__ if sdk else event.notes)
             or (owners and key in owners)
-            or key in index
-            or draft.writing(key) is not None
+            or name in draft.ended
+            or name in draft.open[CALL]
             or (draft.is_late and draft.before(key) is not None)
+            or (draft.live and key in draft.live)
         ):
             return False
-        text, _, groups, latest = draft.lanes.get(tag) or draft.lane(tag)
-        holder: Key = (TEXT, parent) if parent is not None else latest or (TEXT, name)
+        lane = draft.lanes.get(tag) or draft.lane(tag)
+        groups = lane.groups
+        holder: Key = (TEXT, parent) if parent is not None else lane.latest or (TEXT, name)
         group = groups.get(holder)
         row: Entry | None = None
+        is_new = False
         if group is None or parent is not None:
             if draft.entry(holder[1]) is None:
                 if owners and holder in owners:
@@ -147,23 +154,28 @@ def call(*, sdk: bool) -> Way:
                 )
                 group, row, is_new = 0, _new(Entry, (message, -1, position, None)), True
             else:
-                one, entry = draft.writing(holder), draft.entry(holder)
-                if one is None and entry is None:
+                one, entry = draft.open[TEXT].get(holder[1]) or draft.writing(TEXT, holder[1]), draft.entry(holder)
+                if one is not None:
+                    message, first = one.entity, one.first
+                elif entry is not None:
+                    message, first = entry[0], entry[1]
+                else:
                     return False
-                message, first = (one.entity, one.first) if one is not None else entry[:2]
                 if (
                     message.role != "assistant"
                     or message.owner != tag
                     or (parent is not None and message.started and (message.tag != tag or message.run != draft.run))
                     or (owners and holder in owners)
+                    # A snapshot has dropped it and it has ended: another one opens in its stead.
                     or (first < 0 and not message.rows)
                 ):
                     return False
-                if first >= text and first >= 0:
+                if first >= lane.text and first >= 0:
                     group = len(message.rows)
                 elif group is None:
                     if one is not None:
                         return False
+                    # What the message has said, or the result of a call before, stands between: a row of its own.
                     rows = message.rows if first < 0 else message.rows.append(_new(Row, entry[1:4]))
                     group = len(rows)
                     message = _new(Message, (*message[:-1], rows.append(_new(Row, (position, position, None)))))
@@ -171,17 +183,18 @@ def call(*, sdk: bool) -> Way:
         if groups.get(holder) != group:
             if len(groups) >= SMALL:
                 return False
-            groups, latest = {**groups, holder: group}, holder
+            # In place: the groups that a lane had in front of the draft are not the draft's to change.
+            groups = lane.groups = {**groups, holder: group}
+            lane.latest = holder
         if row is not None:
             if is_new:
                 index[holder[1]] = holder
             index[holder] = row
             draft.rows.append(holder)
         home = name if parent is None else parent
-        called = (name, tool, home, tag, tag, draft.run, (holder, group), 0, False, None, None, None, None, False)
-        draft.open[key] = Writing(_new(Call, called), position, position)
-        draft.lanes[tag] = (position, position, groups, latest)
-        draft.opened = position
+        called = (name, tool, home, tag, tag, draft.run, (holder, group), 0, False, None, None, None, None)
+        draft.opens(key, called, tag, lane, position)
+        lane.text = lane.reasoning = draft.opened = position
         return True
 
     return open_call
@@ -189,10 +202,20 @@ def call(*, sdk: bool) -> Way:
 
 def result(*, sdk: bool) -> Way:
     """Add a new result of text for a call that is closed and has none."""
-    read = reader(sdk, "message_id", "tool_call_id", "content", "role")
 
     def add_result(draft: Draft, position: int, event: Any) -> bool:
-        tag, metadata, name, answers, said, role = read(event.__dict__ if sdk else event)
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, answers, said, role = (
+                fields["message_id"],
+                fields["tool_call_id"],
+                fields["content"],
+                fields["role"],
+            )
+            tag, metadata = fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, answers, said, role = event.message_id, event.tool_call_id, event.content, event.role
+            tag, metadata, odd = event.subagent_run_id, event.metadata, event.notes
         if (
             not draft.is_ready
             or draft.is_asked
@@ -201,23 +224,24 @@ def result(*, sdk: bool) -> Way:
             or type(answers) is not str
             or role not in TOOL
             or metadata is not None
+            or odd
             or (tag is not None and type(tag) is not str)
-            or (event.__pydantic_extra__ if sdk else event.notes)
+            or draft.entry(name) is not None
         ):
             return False
-        call_key: Key = (CALL, answers)
-        answered = draft.entry(call_key)
-        if answered is None or answered[0].answered or answered[0].place is None or draft.entry(name) is not None:
+        called = draft.ended.get(answers) or draft.ended_call(answers)
+        # What has arguments and no place is no call yet: its start has to find the result that came before it.
+        if called is None or called.answered or called.entity[_PLACE] is None:
             return False
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, draft.run)
         draft.index[key] = _new(Entry, (_new(Result, told), position, position, None))
-        called, first, last, rope = answered
-        draft.index[call_key] = _new(Entry, (_new(Call, (*called[:-1], True)), first, last, rope))
         draft.index[name] = key
-        draft.lanes[tag] = (position, position, {}, None)
+        called.answered = called.changed = True
+        lane = draft.lanes.get(tag) or draft.lane(tag)
+        lane.groups, lane.latest = {}, None
+        lane.text = lane.reasoning = draft.opened = position
         draft.rows.append(key)
-        draft.opened = position
         return True
 
     return add_result
@@ -225,36 +249,35 @@ def result(*, sdk: bool) -> Way:
 
 def span(*, opens: bool, sdk: bool) -> Way:
     """Open or close a reasoning span."""
-    read = reader(sdk, "message_id")
 
     def bracket(draft: Draft, _: int, event: Any) -> bool:
-        tag, _metadata, name = read(event.__dict__ if sdk else event)
-        spans: Any = draft.spans
-        key: Key = (REASONING, name)
+        name, tag, odd = event.message_id, event.subagent_run_id, event.__pydantic_extra__ if sdk else event.notes
+        spans = draft.spans
         if (
-            not draft.is_plain
+            spans is None
+            or len(spans) >= SMALL
+            or not draft.is_plain
             or not draft.run
             or type(name) is not str
             or (tag is not None and type(tag) is not str)
-            or (event.__pydantic_extra__ if sdk else event.notes)
-            or type(spans) is not dict
-            or len(spans) > SMALL - 1
+            or odd
         ):
             return False
-        one = draft.writing(key)
-        entity = one.entity if one is not None else None
-        if one is None and (entry := draft.entry(key)) is not None:
-            entity = entry[0]
+        key: Key = (REASONING, name)
+        one = draft.open[REASONING].get(name)
+        held = None if one is not None else draft.entry(key) or draft.live.get(key)
+        entity = one.entity if one is not None else held and held[0]
         if opens:
             if name in spans or key in draft.owners or entity is not None:
                 return False
-            draft.spans = {**spans, name: tag}
+            spans[name] = tag
             return True
         if name not in spans or (tag is not None and tag != spans[name]):
             return False
+        # Without a message the scope has to remember whose it was.
         if entity is None or entity.run != draft.run or (tag is not None and entity.tag != tag):
             return False
-        draft.spans = {other: owner for other, owner in spans.items() if other != name}
+        del spans[name]
         return True
 
     return bracket
@@ -262,26 +285,33 @@ def span(*, opens: bool, sdk: bool) -> Way:
 
 def sealed(*, sdk: bool) -> Way:
     """Attach an encrypted value to the one entity that it can mean."""
-    read = reader(sdk, "subtype", "entity_id", "encrypted_value")
 
     def attach(draft: Draft, position: int, event: Any) -> bool:
-        tag, metadata, subtype, name, value = read(event.__dict__ if sdk else event)
+        subtype, name, value = event.subtype, event.entity_id, event.encrypted_value
         value_type = event.__dict__.get("encrypted_value_type") if sdk else event.encrypted_value_type
+        tag = event.subagent_run_id
         if (
             not draft.run
             or subtype not in ("tool-call", "message")
             or type(name) is not str
             or type(value) is not str
             or (value_type is not None and type(value_type) is not str)
-            or metadata is not None
+            or event.metadata is not None
             or (tag is not None and type(tag) is not str)
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return False
-        key: Key | None = (CALL, name) if subtype == "tool-call" else draft.entry(name)
+        if subtype == "tool-call":
+            one = draft.writing(CALL, name) or draft.ended_call(name)
+            if one is None or not (tag is None or (one.entity[_RUN] == draft.run and one.tag == tag)):
+                return False
+            one.entity, one.at, one.changed = (*one.entity[:_VALUE], value, value_type), position, True
+            return True
+        key: Key | None = draft.entry(name)
+        # Several messages stand under the id where the first of them is no kind but a key.
         if key is None or type(key[0]) is not str or key[0] == ACTIVITY:
             return False
-        one = draft.writing(key)
+        one = draft.writing(key[0], name) if len(key) == 2 else None
         entry = None if one is not None else draft.entry(key)
         if one is not None:
             entity, first = one.entity, one.first
