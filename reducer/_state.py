@@ -205,8 +205,8 @@ class Settled:
 class Conversation:
     """`timeline` has one key per row in opening order, `index` every entity that is not open, `lanes` the cuts.
 
-    Under a message id itself the index has the key of the message that stands under it, or a tuple of several such keys,
-    by kind, of each kind the first.
+    Under a message id itself the index has the key of the message that stands under it, or a tuple of such keys where
+    messages of several kinds do, of each kind the first.
     `streams` are the open chunk streams, `None` where there are none, `unclaimed` the encrypted values that came before
     their entity, `settled` what a messages snapshot left, `opened` the position of the last opening that cut anything.
     `base` is the lane of an owner who has opened nothing since the last run boundary, which cuts all rows and groups,

@@ -151,7 +151,7 @@ def _are_plain(laid: Laid, items: Sequence[Item], start: int) -> bool:
     An id that was made of two can be that of another message only if there are more marks or numbers in it than its
     own.
     """
-    conversation = laid.state.conversation
+    index = laid.state.conversation.index
     timeline = laid.look(start).timeline
     if len({item.name for item in items}) < len(items) or any("#" in key[1] for key in timeline):
         return False
@@ -159,11 +159,11 @@ def _are_plain(laid: Laid, items: Sequence[Item], start: int) -> bool:
     for key in keys:
         name = laid.name_of(key)
         suffix = instead(key)[len(key[1]) + 1 :]
-        if name != key[1] and ("#" in suffix or suffix.isdigit() or named(conversation.index, name)):
+        if name != key[1] and ("#" in suffix or suffix.isdigit() or named(index, name)):
             return False
     for item in items:
         is_derived = item.name != laid.name_of(item.key)
-        if is_derived and (named(conversation.index, item.key[1]) != (item.key,) or named(conversation.index, item.name)):
+        if is_derived and (named(index, item.key[1]) != (item.key,) or named(index, item.name)):
             return False
     return True
 
