@@ -14,18 +14,18 @@ from typing import Any
 
 from reducer._index import SMALL, Index, assoc
 from reducer._live import with_open, without
-from reducer._state import CALL, NO_PEN, REASONING, TEXT, Call, Entry, Key, Lane, Owner, State, made, put_down
+from reducer._state import CALL, NO_PEN, REASONING, TEXT, Call, Closed, Cuts, Entry, Key, Owner, State, made, put_down
 from reducer._text import append
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
-class Cuts:
+class DraftLane:
     """A lane while it is written: as `Lane`, which `was` it before."""
 
     __slots__ = ("groups", "latest", "reasoning", "text", "was")
 
-    def __init__(self, was: Lane) -> None:
+    def __init__(self, was: Cuts) -> None:
         self.was = was
         self.text, self.reasoning, self.groups, self.latest = was
 
@@ -61,7 +61,7 @@ class Writing:
     entity: Any
     first: int
     key: Key
-    lane: Cuts
+    lane: DraftLane
     last: int
     place: int
     rope: Any
@@ -73,12 +73,11 @@ class Writing:
             self.rope = append(self.rope, "".join(self.deltas), self.last)
             self.deltas.clear()
 
-    def entry(self) -> Entry:
+    def done(self) -> Closed:
         """Return what it is by now."""
         self.pack()
         entity = _new(Call, (*self.entity, self.answered)) if self.key[0] == CALL else self.entity
-        entry: Entry = _new(Entry, (entity, self.first, self.at, self.rope))
-        return entry
+        return (entity, self.first, self.at, self.rope)
 
 
 class Draft:
@@ -110,7 +109,7 @@ class Draft:
         # of the entities that were open are not.
         self.index: dict[Key | str, Any] = {}
         self.rows: list[Key] = []
-        self.lanes: dict[Owner, Cuts] = {}
+        self.lanes: dict[Owner, DraftLane] = {}
         self.opened = conversation.opened
         spans = session.scope.spans
         self.spans = spans.copy() if type(spans) is dict and len(spans) < SMALL else None
@@ -121,15 +120,15 @@ class Draft:
         found = self.index.get(key)
         return self.before(key) if found is None and self.is_late else found
 
-    def lane(self, owner: Owner) -> Cuts:
+    def lane(self, owner: Owner) -> DraftLane:
         """Return the lane of `owner`."""
         lane = self.lanes.get(owner)
         if lane is None:
             conversation = self.state.conversation
-            lane = self.lanes[owner] = Cuts(conversation.lanes.get(owner, conversation.base))
+            lane = self.lanes[owner] = DraftLane(conversation.lanes.get(owner, conversation.base))
         return lane
 
-    def opens(self, key: Key, entity: Any, tag: Owner, lane: Cuts, position: int) -> None:
+    def opens(self, key: Key, entity: Any, tag: Owner, lane: DraftLane, position: int) -> None:
         """Add an entity that opens."""
         one = Writing()
         one.key, one.entity, one.tag, one.lane = key, entity, tag, lane
@@ -186,11 +185,11 @@ class Draft:
         index: dict[Any, Any] = self.index
         for one in self.ended.values():
             if one.changed:
-                index[one.key] = one.entry()
+                index[one.key] = one.done()
         if self.opened != conversation.opened or index:
             lanes = conversation.lanes
             for owner, lane in self.lanes.items():
-                now = Lane(lane.text, lane.reasoning, lane.groups, lane.latest)
+                now: Cuts = (lane.text, lane.reasoning, lane.groups, lane.latest)
                 if now != lane.was:
                     lanes = assoc(lanes, owner, now)
             conversation = conversation._replace(
@@ -207,5 +206,5 @@ class Draft:
         opened = [one for written in self.open.values() for one in written.values()]
         for one in sorted(opened, key=lambda one: one.first):
             if one.deltas or one.changed or one.place < 0:
-                state = with_open(state, one.key, one.entry())
+                state = with_open(state, one.key, Entry(*one.done()))
         return state

@@ -14,7 +14,7 @@ from reducer._draft import Draft
 from reducer._index import SMALL
 from reducer._short import NO_ROWS, ROLES, TOOL
 from reducer._short_value import with_value
-from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Entry, Key, Message, Result, Row
+from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Closed, Key, Message, Result, Row
 
 Way: TypeAlias = "Callable[[Draft, int, Any], bool]"
 
@@ -100,7 +100,7 @@ def end(kind: str, *, sdk: bool) -> Way:
             one.changed = True
             draft.ended[name] = one
         else:
-            draft.index[one.key] = one.entry()
+            draft.index[one.key] = one.done()
         del draft.open[kind][name]
         if one.place >= 0:
             draft.closed.add(one.key)
@@ -142,7 +142,7 @@ def call(*, sdk: bool) -> Way:
         groups = lane.groups
         holder: Key = (TEXT, parent) if parent is not None else lane.latest or (TEXT, name)
         group = groups.get(holder)
-        row: Entry | None = None
+        row: Closed | None = None
         is_new = False
         if group is None or parent is not None:
             if draft.entry(holder[1]) is None:
@@ -152,7 +152,7 @@ def call(*, sdk: bool) -> Way:
                 message = _new(
                     Message, (*said, None, None, None, None, NO_ROWS.append(_new(Row, (position, position, None))))
                 )
-                group, row, is_new = 0, _new(Entry, (message, -1, position, None)), True
+                group, row, is_new = 0, (message, -1, position, None), True
             else:
                 one, entry = draft.open[TEXT].get(holder[1]) or draft.writing(TEXT, holder[1]), draft.entry(holder)
                 if one is not None:
@@ -179,7 +179,7 @@ def call(*, sdk: bool) -> Way:
                     rows = message.rows if first < 0 else message.rows.append(_new(Row, entry[1:4]))
                     group = len(rows)
                     message = _new(Message, (*message[:-1], rows.append(_new(Row, (position, position, None)))))
-                    row = _new(Entry, (message, -1, position, None))
+                    row = (message, -1, position, None)
         if groups.get(holder) != group:
             if len(groups) >= SMALL:
                 return False
@@ -235,7 +235,7 @@ def result(*, sdk: bool) -> Way:
             return False
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, draft.run)
-        draft.index[key] = _new(Entry, (_new(Result, told), position, position, None))
+        draft.index[key] = (_new(Result, told), position, position, None)
         draft.index[name] = key
         called.answered = called.changed = True
         lane = draft.lanes.get(tag) or draft.lane(tag)
@@ -327,7 +327,7 @@ def sealed(*, sdk: bool) -> Way:
         if one is not None:
             one.entity, one.at, one.changed = entity, position, True
         elif entry is not None:
-            draft.index[key] = _new(Entry, (entity, first, position, entry[3]))
+            draft.index[key] = (entity, first, position, entry[3])
         return True
 
     return attach

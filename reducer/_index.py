@@ -95,13 +95,17 @@ class Index(Generic[K, V]):
         if len(top) >= TOP:
             return self.put_all({key: value})
         index: Index[K, V] = Index()
-        index.top, index.rest = {**top, key: value}, self.rest
+        index.top = top = top.copy()
+        index.rest = self.rest
+        top[key] = value
         return index
 
     def put_all(self, entries: Mapping[K, V | None]) -> Index[K, V]:
         """Return an index that holds `entries` too; `None` removes a key."""
         index: Index[K, V] = Index()
-        index.top, index.rest = top, rest = {**self.top, **entries}, self.rest
+        index.top = top = self.top.copy()
+        index.rest = rest = self.rest
+        top.update(entries)
         if len(top) > TOP:
             merged = 0
             while merged < len(rest) and len(rest[merged]) < FACTOR * len(top):

@@ -11,7 +11,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reducer._names import Taken
-from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, State, closed, held, opened
+from reducer._state import (
+    CALL,
+    REASONING,
+    RESULT,
+    TEXT,
+    Entry,
+    Key,
+    Owner,
+    Row,
+    State,
+    closed,
+    closed_entry,
+    held,
+    opened,
+)
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
@@ -119,7 +133,7 @@ class _Found(dict[Key, Entry]):
         self._state = state
 
     def __missing__(self, key: Key) -> Entry:
-        entry = held(self._state, key) or self._state.conversation.index.get(key)
+        entry = held(self._state, key) or closed_entry(self._state.conversation, key)
         if entry is None:
             raise KeyError(key)
         self[key] = entry

@@ -22,7 +22,7 @@ from reducer._order import Conversed, merged_order, streamed_order
 from reducer._project import Layout, held, project
 from reducer._run import current
 from reducer._slots import Kept, Part
-from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, RESULT, TEXT, Entry, Key, Owner, State
+from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, RESULT, TEXT, Entry, Key, Owner, State, lane_of
 from reducer._text import text
 
 STARTED, SNAPSHOT = "RUN_STARTED", "MESSAGES_SNAPSHOT"
@@ -114,7 +114,7 @@ def _is_plain(state: State, entry: Entry, call: Key, holder: Key) -> bool:
 
 def _joinable(state: State, key: Key, entry: Entry) -> bool:
     """Say whether a call may still join the calls of a message."""
-    return key in state.conversation.lanes.get(entry.entity.owner, state.conversation.base).groups
+    return key in lane_of(state.conversation, entry.entity.owner).groups
 
 
 def _agreed(keys: list[Key], merged: list[Key], streamed: list[Key]) -> list[Key]:
@@ -141,7 +141,7 @@ def _essence(state: State) -> tuple[Any, ...]:
         ({*scope.steps}, scope.spans, {*scope.subagents}, scope.thinking) if current(state) is not None else None,
         [key for key in dict.fromkeys(look.timeline) if key[0] != RESULT],
         _facts(state, look),
-        {owner: lane.latest for owner, lane in conversation.lanes.items() if lane.latest is not None},
+        {owner: latest for owner, (*_, latest) in conversation.lanes.items() if latest is not None},
         (conversation.unclaimed, conversation.streams and conversation.streams.lanes, set(state.live)),
         known if current(state) is not None else None,
     )

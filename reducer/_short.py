@@ -28,9 +28,8 @@ from reducer._state import (
     RESULT,
     TEXT,
     Call,
-    Entry,
+    Cuts,
     Key,
-    Lane,
     Message,
     Open,
     Owner,
@@ -123,12 +122,12 @@ def start(kind: str, *, sdk: bool) -> Short:
             [speaker] = named
             if type(speaker) not in _TEXT_OR_NONE:
                 return None
-            lane = _new(Lane, (lane[0], position, _NO_GROUPS, None))
+            lane = (lane[0], position, _NO_GROUPS, None)
         else:
             speaker = None
             if scope.spans and scope.spans.get(name, tag) != tag:
                 return None
-            lane = _new(Lane, (position, *lane[1:]))
+            lane = (position, *lane[1:])
         # In one literal, since each star in it would cost as much as all of it.
         role = role or "assistant"
         said = (kind, name, role, speaker, tag, tag, run, True, True, False, None, None, None, None, NO_ROWS)
@@ -177,7 +176,7 @@ def end(kind: str, *, sdk: bool) -> Short:
         if written is not None and written[2] > 1:
             # What is closed is kept for long: one piece of text, and not a link for each of its last deltas.
             written = pack(written, "", written[3])
-        index = conversation.index.put(key, _new(Entry, (entity, first, position, written)))
+        index = conversation.index.put(key, (entity, first, position, written))
         timeline, lanes, opened = conversation.timeline, conversation.lanes, conversation.opened
         return moved(state, rope, pen, live, ropes, timeline, index, lanes, opened)
 
@@ -228,7 +227,7 @@ def call(*, sdk: bool) -> Short:
                 message = _new(
                     Message, (*said, None, None, None, None, NO_ROWS.append(_new(Row, (position, position, None))))
                 )
-                index = index.put_all({holder: _new(Entry, (message, -1, position, None)), holder[1]: holder})
+                index = index.put_all({holder: (message, -1, position, None), holder[1]: holder})
                 group, timeline = 0, timeline.append(holder)
             else:
                 message, first = one[0], one[1]
@@ -250,7 +249,7 @@ def call(*, sdk: bool) -> Short:
                     rows = message.rows if first < 0 else message.rows.append(_new(Row, one[1:4]))
                     group = len(rows)
                     message = _new(Message, (*message[:-1], rows.append(_new(Row, (position, position, None)))))
-                    index = index.put(holder, _new(Entry, (message, -1, position, None)))
+                    index = index.put(holder, (message, -1, position, None))
                     timeline = timeline.append(holder)
         if groups.get(holder) != group:
             groups, latest = {**groups, holder: group}, holder
@@ -265,7 +264,7 @@ def call(*, sdk: bool) -> Short:
             live, ropes = opening(live, ropes, key, open_one)
         else:
             live, ropes = {key: open_one}, _ONE_ROPE
-        lane = _new(Lane, (position, position, groups, latest))
+        lane = (position, position, groups, latest)
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         return moved(state, None, NO_PEN, live, ropes, timeline, index, lanes, position)
 
@@ -302,11 +301,10 @@ def result(*, sdk: bool) -> Short:
             return None
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, session.active)
-        entry = _new(Entry, (_new(Result, told), position, position, None))
         called, first, last, written = answered
         called = (_new(Call, (*called[:-1], True)), first, last, written)
-        index = index.put_all({key: entry, call_key: _new(Entry, called), name: key})
-        lane = _new(Lane, (position, position, _NO_GROUPS, None))
+        index = index.put_all({key: (_new(Result, told), position, position, None), call_key: called, name: key})
+        lane = (position, position, _NO_GROUPS, None)
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline = timeline.append(key)
         if pen is not NO_PEN:
@@ -362,26 +360,29 @@ def is_narrow(live: Mapping[Key, Open]) -> bool:
 
 def opening(live: Any, ropes: Any, key: Key, one: Open) -> tuple[Any, Any]:
     """Return what is open with `one` too, which has written nothing yet; for few open entities (`is_narrow`)."""
+    live = live.copy()
     if len(ropes) == len(live):
-        return {**live, key: one}, (*ropes, None)
+        live[key] = one
+        return live, (*ropes, None)
     place = ropes.index(HOLE)
-    return {**live, key: (*one[:3], place, True)}, (*ropes[:place], None, *ropes[place + 1 :])
+    live[key] = (*one[:3], place, True)
+    return live, with_rope(ropes, place, None)
 
 
 def closing(live: Any, ropes: Any, key: Key, place: int) -> tuple[Any, Any]:
     """Return what is open without `key`, the text of which lies at `place`."""
     live = live.copy()
     del live[key]
-    if place == len(ropes) - 1:
-        return live, ropes[:place]
-    return live, (*ropes[:place], HOLE, *ropes[place + 1 :])
+    return live, ropes[:place] if place == len(ropes) - 1 else with_rope(ropes, place, HOLE)  # type: ignore[arg-type]
 
 
-def in_lane(lanes: Any, owner: Owner, lane: Lane) -> Any:
+def in_lane(lanes: Any, owner: Owner, lane: Cuts) -> Any:
     """Return `lanes` with that of `owner`."""
     if type(lanes) is not dict or len(lanes) >= SMALL:
         return assoc(lanes, owner, lane)
-    return {**lanes, owner: lane}
+    lanes = lanes.copy()
+    lanes[owner] = lane
+    return lanes
 
 
 SHORT: dict[str, tuple[Callable[[bool], Short], tuple[str, ...]]] = {

@@ -18,7 +18,7 @@ from reducer._index import Index
 from reducer._patch import MalformedOperation, PatchError, apply
 from reducer._shapes import SAFE_INTEGER
 from reducer._short import Short
-from reducer._state import ACTIVITY, Activity, Entry, Key, State, made, moved
+from reducer._state import ACTIVITY, Activity, Key, State, made, moved
 
 _Fill: TypeAlias = "Callable[[State, Any, Any], State | None]"
 
@@ -138,7 +138,7 @@ def activity_snapshot(state: State, event: Any, content: Frozen) -> State | None
     elif replace is False:
         return None
     else:
-        metadata, first = entry.entity.metadata, entry.first
+        metadata, first = entry[0].metadata, entry[1]
     told = (name, title, tag, content, metadata, tag, state.session.active)
     return _with_activity(state, timeline, index, key, told, first)
 
@@ -165,7 +165,7 @@ def _with_activity(
     state: State, timeline: PVector[Key], index: Index[Any, Any], key: Key, told: tuple[Any, ...], first: int
 ) -> State:
     before = state.conversation
-    index = index.put(key, _new(Entry, (_new(Activity, told), first, state.position, None)))
+    index = index.put(key, (_new(Activity, told), first, state.position, None))
     # It cuts nothing, and no chunk stream is its business.
     lanes, opened = before.lanes, before.opened
     return moved(state, state.rope, state.pen, state.live, state.ropes, timeline, index, lanes, opened)

@@ -10,7 +10,7 @@ from typing import Any
 
 from reducer._index import SMALL
 from reducer._short import Short
-from reducer._state import ACTIVITY, CALL, TEXT, Call, Entry, Key, Message, Result, State, made, moved
+from reducer._state import ACTIVITY, CALL, TEXT, Call, Key, Message, Result, State, made, moved
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
@@ -51,7 +51,7 @@ def sealed(*, sdk: bool) -> Short:
         position = state.position
         entity = with_value(entity, value, value_type)
         if one is None:
-            index = index.put(key, Entry(entity, first, position, entry[3]))
+            index = index.put(key, (entity, first, position, entry[3]))
             timeline, lanes, opened = conversation.timeline, conversation.lanes, conversation.opened
             return moved(state, state.rope, state.pen, live, state.ropes, timeline, index, lanes, opened)
         if type(live) is not dict or len(live) > SMALL:

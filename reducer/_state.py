@@ -172,6 +172,13 @@ class Lane(NamedTuple):
     latest: Key | None = None
 
 
+Closed: TypeAlias = "tuple[Any, int, int, Rope]"
+"""An entity that is not open, as an `Entry` has it; a plain tuple, which takes a sixth of the time to make."""
+
+Cuts: TypeAlias = "tuple[int, int, Mapping[Key, int], Key | None]"
+"""A `Lane` as a plain tuple, likewise."""
+
+
 @attrs.frozen
 class Stream:
     """An open chunk stream: its entity, and what its opener said of each field that a continuation may repeat."""
@@ -218,12 +225,12 @@ class Conversation:
 
     timeline: PVector[Key]
     index: Index[Any, Any]
-    lanes: Mapping[Owner, Lane]
+    lanes: Mapping[Owner, Cuts]
     streams: Streams | None
     unclaimed: Mapping[Key, tuple[str, str | None]]
     settled: Settled | None
     opened: int
-    base: Lane
+    base: Cuts
     early: Mapping[str, bool]
 
     def _replace(self, **changes: Any) -> Conversation:
@@ -235,7 +242,9 @@ class Conversation:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Conversation):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        return closed(self) == closed(other) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__ if name != "index"
+        )
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -535,9 +544,20 @@ def named(index: Index[Any, Any], name: str) -> tuple[Key, ...]:
     return () if found is None else (found,) if isinstance(found[0], str) else found
 
 
+def closed_entry(conversation: Conversation, key: Key) -> Entry | None:
+    """Return the entity under `key` that is not open, with what it has written, or `None`."""
+    found = conversation.index.get(key)
+    return None if found is None else Entry(*found)
+
+
 def closed(conversation: Conversation) -> dict[Key, Entry]:
     """Return all entities that are not open, as a fresh dict."""
-    return {key: entry for key, entry in conversation.index.to_dict().items() if not isinstance(key, str)}
+    return {key: Entry(*held) for key, held in conversation.index.to_dict().items() if not isinstance(key, str)}
+
+
+def lane_of(conversation: Conversation, owner: Owner) -> Lane:
+    """Return the lane of `owner`."""
+    return Lane(*conversation.lanes.get(owner, conversation.base))
 
 
 def held(state: State, key: Key) -> Entry | None:
@@ -621,7 +641,7 @@ def moved(
     ropes: Ropes,
     timeline: PVector[Key],
     index: Index[Any, Any],
-    lanes: Mapping[Owner, Lane],
+    lanes: Mapping[Owner, Cuts],
     opened: int,
 ) -> State:
     """Return the state after an event that changed what is open and the rows: two records in one call."""

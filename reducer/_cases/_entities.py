@@ -31,7 +31,9 @@ from reducer._state import (
     Row,
     Scope,
     State,
+    closed_entry,
     held,
+    lane_of,
     made,
     named,
     opened,
@@ -52,7 +54,7 @@ def find(state: State, key: Key) -> Entry | None:
     entry = held(state, key)
     if entry is not None:
         return entry
-    entry = state.conversation.index.get(key)
+    entry = closed_entry(state.conversation, key)
     return None if entry is None or is_gone(entry) else entry
 
 
@@ -143,7 +145,7 @@ def flag_owner(state: State, event: Any, what: str, owner: Owner) -> State:
 def cut(state: State, owner: Owner, kind: str) -> Conversation:
     """An entity of `kind` opens in the lane of `owner`: rows of other kinds there stop being current."""
     conversation, now = state.conversation, state.position
-    lane = conversation.lanes.get(owner, conversation.base)
+    lane = lane_of(conversation, owner)
     if kind == TEXT:
         lane = Lane(lane.text, now)
     elif kind == REASONING:
@@ -157,7 +159,7 @@ def cut(state: State, owner: Owner, kind: str) -> Conversation:
 
 def is_cut(conversation: Conversation, message: Message, first: int) -> bool:
     """Say whether the row of `message` that began at `first` is no longer current."""
-    lane = conversation.lanes.get(message.owner, conversation.base)
+    lane = lane_of(conversation, message.owner)
     return first < (lane.text if message.kind == TEXT else lane.reasoning)
 
 

@@ -37,6 +37,7 @@ from reducer._state import (
     Owner,
     Row,
     State,
+    lane_of,
 )
 
 
@@ -49,7 +50,7 @@ def place(
     """
     name, now = key[1], state.position
     state, home, owner = _home(state, event, name, parent)
-    lane = state.conversation.lanes.get(owner, state.conversation.base)
+    lane = lane_of(state.conversation, owner)
     target = _target(state, lane, home, parent)
     message = find(state, target)
     if message is not None:
@@ -58,7 +59,7 @@ def place(
         if message.entity.role != "assistant":
             # It was another's, which a snapshot has dropped.
             message = message._replace(entity=message.entity._replace(role="assistant", name=None))
-        lane = state.conversation.lanes.get(owner, state.conversation.base)
+        lane = lane_of(state.conversation, owner)
     before = state.conversation
     state = state._replace(conversation=cut(state, owner, CALL))
     if shell is None:
@@ -73,7 +74,7 @@ def place(
         ordinal = len(message.entity.rows) - 1
     if lane.groups.get(target) != ordinal:
         lanes = state.conversation.lanes
-        lane = lanes[owner]._replace(groups=assoc(lane.groups, target, ordinal), latest=target)
+        lane = lane_of(state.conversation, owner)._replace(groups=assoc(lane.groups, target, ordinal), latest=target)
         state = state._replace(conversation=state.conversation._replace(lanes=assoc(lanes, owner, lane)))
     if ("message", home) in state.conversation.unclaimed:
         state = own_message(state, event, home, owner)

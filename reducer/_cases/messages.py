@@ -42,14 +42,15 @@ from reducer._state import (
     REASONING,
     RESULT,
     TEXT,
+    Cuts,
     Entry,
     Key,
-    Lane,
     Message,
     Owner,
     Settled,
     State,
     closed,
+    lane_of,
     opened,
 )
 
@@ -134,7 +135,7 @@ def _reconcile(state: State, told: dict[Key, Any], survives: Callable[[Key, Any]
     return _remembered(settle(state, timeline, {**entities, **live}), before)
 
 
-def _lanes(state: State, entities: Mapping[Key, Entry], live: Mapping[Key, Entry]) -> Mapping[Owner, Lane]:
+def _lanes(state: State, entities: Mapping[Key, Entry], live: Mapping[Key, Entry]) -> Mapping[Owner, Cuts]:
     """Return the lanes, where a restated message that is open is a group that calls may join, and no other is."""
     conversation = state.conversation
     groups: dict[Owner, dict[Key, int]] = {}
@@ -143,7 +144,7 @@ def _lanes(state: State, entities: Mapping[Key, Entry], live: Mapping[Key, Entry
             groups.setdefault(live[key].entity.owner, {})[key] = 0
     lanes = conversation.lanes
     for owner in {**lanes, **groups}:
-        lane, current = lanes.get(owner, conversation.base), groups.get(owner, {})
+        lane, current = lane_of(conversation, owner), groups.get(owner, {})
         lane = lane._replace(groups=current, latest=lane.latest if lane.latest in current else None)
         lanes = assoc(lanes, owner, lane)
     return lanes

@@ -17,6 +17,7 @@ from reducer._state import (
     RESULT,
     Conversation,
     Key,
+    Lane,
     Owner,
     Row,
     Run,
@@ -80,7 +81,7 @@ def _owned(owner: Owner) -> Told:
 
 
 def _lanes(conversation: Conversation) -> list[Told]:
-    return [table.LANE.told(lane, _owned(owner)) for owner, lane in in_order(conversation.lanes)]
+    return [table.LANE.told(Lane(*lane), _owned(owner)) for owner, lane in in_order(conversation.lanes)]
 
 
 def _streams(streams: Any) -> Told:

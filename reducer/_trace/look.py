@@ -114,11 +114,12 @@ def cuts(before: State, after: State) -> Iterator[tuple[Owner, str]]:
         return
     for owner, lane in after.conversation.lanes.items():
         if lane is not lanes.get(owner):
-            if lane.text == now:
+            text, reasoning, groups, _ = lane
+            if text == now:
                 yield owner, TEXT
-            if lane.reasoning == now:
+            if reasoning == now:
                 yield owner, REASONING
-            if not lane.groups:
+            if not groups:
                 yield owner, GROUP
 
 
