@@ -6,13 +6,13 @@ dict is good for. Then the event takes the long way, which decides. A law holds 
 short way at all every state is the same.
 
 They are fast for what they leave out: one look-up instead of several, one new record of each sort, made straight from
-its fields, without a constructor in Python. `docs/explanation/cost.md` has the figures.
+its fields, without a constructor in Python. Fields of an SDK object are read from its dict, for a quarter of what they
+cost by name. `docs/explanation/cost.md` has the figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from pyrsistent import PVector, pvector
@@ -50,16 +50,10 @@ NO_ROWS: PVector[Row] = pvector()
 _NO_GROUPS: dict[Key, int] = {}
 _ONE_ROPE = (None,)
 TOOL = (None, "tool")
-_TEXT_OR_NONE = frozenset({str, type(None)})
 ROLES: dict[str, frozenset[str | None]] = {
     TEXT: frozenset({None, "assistant", "user", "system", "developer"}),
     REASONING: frozenset({REASONING}),
 }
-
-
-def reader(sdk: bool, *fields: str) -> Callable[[Any], Any]:  # noqa: FBT001 - as the ways are called
-    """Return what reads the owner, the metadata and these fields of an event, or of the dict of an SDK's, at once."""
-    return (itemgetter if sdk else attrgetter)("subagent_run_id", "metadata", *fields)
 
 
 def content(kind: str) -> Short:
@@ -92,13 +86,18 @@ def content(kind: str) -> Short:
 def start(kind: str, *, sdk: bool) -> Short:
     """Open a text or reasoning message that is new."""
     roles, is_text = ROLES[kind], kind == TEXT
-    read = reader(sdk, "message_id", "role", *(("name",) if is_text else ()))
 
     def open_message(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         timeline, index, lanes = conversation.timeline, conversation.index, conversation.lanes
-        tag, metadata, name, role, *named = read(event.__dict__ if sdk else event)
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, role, speaker = fields["message_id"], fields["role"], fields["name"] if is_text else None
+            tag, metadata = fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, role, speaker = event.message_id, event.role, event.name if is_text else None
+            tag, metadata, odd = event.subagent_run_id, event.metadata, event.notes
         key: Key = (kind, name)
         run, scope = session.active, session.scope
         if (
@@ -108,23 +107,20 @@ def start(kind: str, *, sdk: bool) -> Short:
             or type(live) is not dict
             or len(live) >= SMALL
             or metadata is not None
+            or odd
             or type(name) is not str
             or (tag is not None and type(tag) is not str)
-            or (event.__pydantic_extra__ if sdk else event.notes)
-            or type(role) not in _TEXT_OR_NONE
+            or (role is not None and type(role) is not str)
             or role not in roles
+            or (speaker is not None and type(speaker) is not str)
             or (scope.owners and scope.owners.get(key, tag) != tag)
             or index.get(name) is not None
         ):
             return None
         lane = lanes.get(tag, conversation.base)
         if is_text:
-            [speaker] = named
-            if type(speaker) not in _TEXT_OR_NONE:
-                return None
             lane = (lane[0], position, _NO_GROUPS, None)
         else:
-            speaker = None
             if scope.spans and scope.spans.get(name, tag) != tag:
                 return None
             lane = (position, *lane[1:])
@@ -147,22 +143,20 @@ def start(kind: str, *, sdk: bool) -> Short:
 
 def end(kind: str, *, sdk: bool) -> Short:
     """Close an open message or call."""
-    is_call = kind == CALL
-    read = reader(sdk, "tool_call_id" if is_call else "message_id")
+    is_call, identity = kind == CALL, "tool_call_id" if kind == CALL else "message_id"
 
     def close(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
-        tag, metadata, name = read(event.__dict__ if sdk else event)
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, tag, metadata = fields[identity], fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, tag, metadata = getattr(event, identity), event.subagent_run_id, event.metadata
+            odd = event.notes
         key: Key = (kind, name)
         one = live.get(key)
-        if (
-            one is None
-            or metadata is not None
-            or conversation.streams is not None
-            or not is_narrow(live)
-            or (event.__pydantic_extra__ if sdk else event.notes)
-        ):
+        if one is None or metadata is not None or odd or conversation.streams is not None or not is_narrow(live):
             return None
         entity, first, _, place, quiet = one
         # A call that is not quiet repeats what was stated. Whose what is not quiet is another may have said.
@@ -185,13 +179,18 @@ def end(kind: str, *, sdk: bool) -> Short:
 
 def call(*, sdk: bool) -> Short:
     """Open a new call: in its parent's current row or group, in its lane's latest group, or in a group of its own."""
-    read = reader(sdk, "tool_call_id", "tool_call_name", "parent_message_id")
 
     def open_call(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         timeline, index, lanes = conversation.timeline, conversation.index, conversation.lanes
-        tag, metadata, name, tool, parent = read(event.__dict__ if sdk else event)
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, tool, parent = fields["tool_call_id"], fields["tool_call_name"], fields["parent_message_id"]
+            tag, metadata = fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, tool, parent = event.tool_call_id, event.tool_call_name, event.parent_message_id
+            tag, metadata, odd = event.subagent_run_id, event.metadata, event.notes
         key: Key = (CALL, name)
         run, owners = session.active, session.scope.owners
         if (
@@ -202,11 +201,11 @@ def call(*, sdk: bool) -> Short:
             or type(live) is not dict
             or len(live) >= SMALL
             or metadata is not None
+            or odd
             or type(name) is not str
             or type(tool) is not str
             or (parent is not None and type(parent) is not str)
             or (tag is not None and type(tag) is not str)
-            or (event.__pydantic_extra__ if sdk else event.notes)
             or key in live
             or (owners and key in owners)
             or index.get(key) is not None
@@ -273,25 +272,30 @@ def call(*, sdk: bool) -> Short:
 
 def result(*, sdk: bool) -> Short:
     """Add a new result of text for a call that is closed and has none."""
-    read = reader(sdk, "message_id", "tool_call_id", "content", "role")
 
     def add_result(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
         timeline, index, lanes = conversation.timeline, conversation.index, conversation.lanes
-        tag, metadata, name, answers, said, role = read(event.__dict__ if sdk else event)
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, answers, said = fields["message_id"], fields["tool_call_id"], fields["content"]
+            role, tag, metadata = fields["role"], fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, answers, said, role = event.message_id, event.tool_call_id, event.content, event.role
+            tag, metadata, odd = event.subagent_run_id, event.metadata, event.notes
         if (
             not session.active
             or conversation.streams is not None
             or conversation.unclaimed
             or metadata is not None
+            or odd
             or (session.interrupts is not NO_INTERRUPTS and session.interrupts)
             or type(said) is not str
             or type(name) is not str
             or type(answers) is not str
             or (tag is not None and type(tag) is not str)
             or role not in TOOL
-            or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return None
         call_key: Key = (CALL, answers)
@@ -316,19 +320,18 @@ def result(*, sdk: bool) -> Short:
 
 def span(*, opens: bool, sdk: bool) -> Short:
     """Open or close a reasoning span."""
-    read = reader(sdk, "message_id")
 
     def bracket(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
-        tag, _, name = read(event.__dict__ if sdk else event)
+        name, tag, odd = event.message_id, event.subagent_run_id, event.__pydantic_extra__ if sdk else event.notes
         scope, key = session.scope, (REASONING, name)
         spans, owners = scope.spans, scope.owners
         if (
             conversation.streams is not None
+            or odd
             or type(name) is not str
             or (tag is not None and type(tag) is not str)
-            or (event.__pydantic_extra__ if sdk else event.notes)
             or type(spans) is not dict
             or len(spans) > SMALL - 1
             or not session.active
