@@ -181,21 +181,18 @@ class Draft:
     def settle(self, position: int) -> State:
         """Return the state at `position`, with all that was added."""
         state = self.state
+        if position == state.position:
+            return state
         conversation, session = state.conversation, state.session
         index: dict[Any, Any] = self.index
         for one in self.ended.values():
             if one.changed:
                 index[one.key] = one.done()
         if self.opened != conversation.opened or index:
-            lanes = conversation.lanes
-            for owner, lane in self.lanes.items():
-                now: Cuts = (lane.text, lane.reasoning, lane.groups, lane.latest)
-                if now != lane.was:
-                    lanes = assoc(lanes, owner, now)
             conversation = conversation._replace(
                 timeline=conversation.timeline.extend(self.rows),
                 index=conversation.index.put_all(index) if self.is_late else Index.of(index),
-                lanes=lanes,
+                lanes=self._lanes(),
                 opened=self.opened,
             )
         if self.spans is not None and self.spans != session.scope.spans:
@@ -208,3 +205,12 @@ class Draft:
             if one.deltas or one.changed or one.place < 0:
                 state = with_open(state, one.key, Entry(*one.done()))
         return state
+
+    def _lanes(self) -> Any:
+        """Return all lanes, those that were written with what they are now."""
+        lanes = self.state.conversation.lanes
+        for owner, lane in self.lanes.items():
+            now: Cuts = (lane.text, lane.reasoning, lane.groups, lane.latest)
+            if now != lane.was:
+                lanes = assoc(lanes, owner, now)
+        return lanes

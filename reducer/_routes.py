@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from reducer import _short, _short_state, _short_value
+from reducer import _short, _short_run, _short_state, _short_value
 from reducer._event import EVENT_CLASSES, Event
 from reducer._short import Short
 from reducer._state import CALL
@@ -28,7 +28,7 @@ class Route(NamedTuple):
     kind: str = ""
 
 
-SHORT = {**_short.SHORT, **_short_state.SHORT, **_short_value.SHORT}
+SHORT = {**_short.SHORT, **_short_run.SHORT, **_short_state.SHORT, **_short_value.SHORT}
 ROUTES: dict[type, Route] = {}
 DELTAS: dict[type, tuple[str, str]] = {}
 """The SDK's deltas: what they write to, and by which field they name it."""
@@ -49,7 +49,8 @@ def route(event: object) -> Route:
         kind = getattr(fields["type"].default, "value", None) if "type" in fields else None
         if (
             kind in SHORT
-            and all(name in fields for name in ("metadata", "subagent_run_id", *SHORT[kind][1]))
+            and all(name in fields for name in ("metadata", *SHORT[kind][1]))
+            and ("subagent_run_id" in fields or kind in _short_run.SHORT)
             # Where a value is looked at for decoding, there may be nothing that only decoding knows what to do with.
             and (kind not in _short_state.SHORT or fields.keys() <= EVENT_CLASSES[kind].wire_names.keys())
         ):
