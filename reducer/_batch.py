@@ -15,10 +15,12 @@ from reducer._routes import DELTAS, ROUTES, SHORTS
 from reducer._state import CALL, TEXT, State
 
 
-def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912 - as in `fold`
+def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912, PLR0915 - as in `fold`
     """Return the state after all `events`: the same as folding them one by one, faster. Raises as `fold` does."""
-    draft, position = Draft(state), state.position
+    draft, position = Draft(), state.position
     written = draft.open
+    # A state that the draft has yet to take: it is made for the first event that it may take in.
+    ahead: State | None = state
     # The class of the last event, where that was a delta that was gathered; the entity that it was for, and how many of
     # its deltas are counted in `position`.
     last: type | None = None
@@ -47,6 +49,9 @@ def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PL
                 position += len(deltas) - counted
                 one.last, last = position - 1, None
             if cls in DELTAS:
+                if ahead is not None:
+                    draft.take(ahead)
+                    ahead = None
                 # As `Draft.gathered`, without a call.
                 (kind, identity), fields = DELTAS[cls], event.__dict__
                 name, delta, tag = fields[identity], fields["delta"], fields["subagent_run_id"]
@@ -71,20 +76,24 @@ def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PL
                         event = admitted(event)  # noqa: PLW2901 - what it says, in the form that has short ways
                         cls = type(event)
                     way = _TAKES.get(cls) or _takes(cls)
-                if way(draft, position, event):
-                    position += 1
-                    continue
+                if way is not _never:
+                    if ahead is not None:
+                        draft.take(ahead)
+                        ahead = None
+                    if way(draft, position, event):
+                        position += 1
+                        continue
         except (TypeError, AttributeError, LookupError, ValueError):
             # It is for `fold` to say what is wrong with the event.
             if last is not None:
                 position += len(deltas) - counted
                 one.last, last = position - 1, None
-        draft.take(fold(draft.settle(position), event))
+        ahead = fold(draft.settle(position) if ahead is None else ahead, event)
         position += 1
     if last is not None:
         position += len(deltas) - counted
         one.last = position - 1
-    return draft.settle(position)
+    return draft.settle(position) if ahead is None else ahead
 
 
 _TAKES: dict[type, Way] = {}

@@ -83,11 +83,10 @@ class Writing:
 class Draft:
     """A state, and what was added to it since."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self) -> None:
         # Open entities by kind and id; the calls that have ended, by id.
         self.open: dict[str, dict[str, Writing]] = {TEXT: {}, REASONING: {}, CALL: {}}
         self.ended: dict[str, Writing] = {}
-        self.take(state)
 
     def take(self, state: State) -> None:
         """Go on from `state`, to which nothing was added."""

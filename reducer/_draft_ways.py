@@ -245,7 +245,11 @@ def span(*, opens: bool, sdk: bool) -> Way:
     """Open or close a reasoning span."""
 
     def bracket(draft: Draft, _: int, event: Any) -> bool:
-        name, tag, odd = event.message_id, event.subagent_run_id, event.__pydantic_extra__ if sdk else event.notes
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, tag, metadata = fields["message_id"], fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, tag, metadata, odd = event.message_id, event.subagent_run_id, event.metadata, event.notes
         spans = draft.spans
         if (
             spans is None
@@ -254,6 +258,7 @@ def span(*, opens: bool, sdk: bool) -> Way:
             or not draft.run
             or type(name) is not str
             or (tag is not None and type(tag) is not str)
+            or metadata is not None
             or odd
         ):
             return False

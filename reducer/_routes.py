@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from reducer import _short, _short_run, _short_state, _short_value
+from reducer import _short, _short_chunk, _short_run, _short_state, _short_value
 from reducer._event import EVENT_CLASSES, Event
 from reducer._short import Short
 from reducer._state import CALL
@@ -28,7 +28,7 @@ class Route(NamedTuple):
     kind: str = ""
 
 
-SHORT = {**_short.SHORT, **_short_run.SHORT, **_short_state.SHORT, **_short_value.SHORT}
+SHORT = {**_short.SHORT, **_short_chunk.SHORT, **_short_run.SHORT, **_short_state.SHORT, **_short_value.SHORT}
 ROUTES: dict[type, Route] = {}
 DELTAS: dict[type, tuple[str, str]] = {}
 """The SDK's deltas: what they write to, and by which field they name it."""

@@ -61,26 +61,31 @@ def content(kind: str) -> Short:
     is_call = kind == CALL
 
     def append_delta(state: State, event: Any) -> State | None:
-        position, rope, pen = state._position, state._rope, state._pen
-        live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
-        delta, tag = event.delta, event.subagent_run_id
-        one = live.get((kind, event.tool_call_id if is_call else event.message_id))
-        if one is None or event.metadata is not None or event.notes or type(delta) is not str or not delta:
+        key: Key = (kind, event.tool_call_id if is_call else event.message_id)
+        if event.metadata is not None or event.notes or state._conversation.streams is not None:
             return None
-        entity, first, _, place, quiet = one
-        if (
-            not quiet
-            or conversation.streams is not None
-            or (tag is not None and tag != entity.tag)
-            or (not is_call and first < conversation.opened and is_cut(conversation, entity, first))
-        ):
-            return None
-        if pen is not NO_PEN:
-            ropes = with_rope(ropes, pen[4], rope)
-        ropes = with_rope(ropes, place, append(ropes[place], delta, position))
-        return made(position + 1, None, NO_PEN, live, ropes, conversation, session)
+        return appended(state, key, event.delta, event.subagent_run_id)
 
     return append_delta
+
+
+def appended(state: State, key: Key, delta: Any, tag: Any) -> State | None:
+    """Append a delta to what is open under `key`, if that is all that it does."""
+    position, rope, pen, ropes = state._position, state._rope, state._pen, state._ropes
+    conversation, one = state._conversation, state._live.get(key)
+    if one is None or type(delta) is not str or not delta:
+        return None
+    entity, first, _, place, quiet = one
+    if (
+        not quiet
+        or (tag is not None and tag != entity.tag)
+        or (key[0] != CALL and first < conversation.opened and is_cut(conversation, entity, first))
+    ):
+        return None
+    if pen is not NO_PEN:
+        ropes = with_rope(ropes, pen[4], rope)
+    ropes = with_rope(ropes, place, append(ropes[place], delta, position))
+    return made(position + 1, None, NO_PEN, state._live, ropes, conversation, state._session)
 
 
 def start(kind: str, *, sdk: bool) -> Short:
@@ -324,11 +329,16 @@ def span(*, opens: bool, sdk: bool) -> Short:
     def bracket(state: State, event: Any) -> State | None:
         position, rope, pen = state._position, state._rope, state._pen
         live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
-        name, tag, odd = event.message_id, event.subagent_run_id, event.__pydantic_extra__ if sdk else event.notes
+        if sdk:
+            fields, odd = event.__dict__, event.__pydantic_extra__
+            name, tag, metadata = fields["message_id"], fields["subagent_run_id"], fields["metadata"]
+        else:
+            name, tag, metadata, odd = event.message_id, event.subagent_run_id, event.metadata, event.notes
         scope, key = session.scope, (REASONING, name)
         spans, owners = scope.spans, scope.owners
         if (
             conversation.streams is not None
+            or metadata is not None
             or odd
             or type(name) is not str
             or (tag is not None and type(tag) is not str)

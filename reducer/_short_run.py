@@ -1,6 +1,7 @@
 """The short ways of a run's start and end: where nothing is open, no input is told and no outcome.
 
-As `_short` says: what is out of the ordinary gives `None`, and the event takes the long way.
+Where nothing is open there is no chunk stream, for what that writes is open. As `_short` says: what is out of the
+ordinary gives `None`, and the event takes the long way.
 """
 
 from __future__ import annotations
@@ -21,13 +22,12 @@ def started(*, sdk: bool) -> Short:
     """Open a run."""
 
     def start_run(state: State, event: Any) -> State | None:
-        position, conversation, session = state.position, state.conversation, state.session
+        position, session = state.position, state.session
         version = event.__dict__.get("protocol_version") if sdk else event.protocol_version
         name, thread, parent = event.run_id, event.thread_id, event.parent_run_id
         if (
             session.active
             or state.live
-            or conversation.streams is not None
             or event.input is not None
             or event.metadata is not None
             or (event.__pydantic_extra__ if sdk else event.notes)
@@ -52,15 +52,13 @@ def finished(*, sdk: bool) -> Short:
     """Close the run, which succeeded."""
 
     def finish_run(state: State, event: Any) -> State | None:
-        position, conversation, session = state.position, state.conversation, state.session
-        scope = session.scope
+        position, session, scope = state.position, state.session, state.session.scope
         if (
             not session.active
             or state.live
             or scope.spans
             or scope.steps
             or scope.subagents
-            or conversation.streams is not None
             or (event.__dict__.get("outcome") if sdk else event.outcome) is not None
             or (event.__dict__.get("usage") if sdk else event.usage) is not None
             or event.result is not None

@@ -331,6 +331,76 @@ def test_changed(wire: dict[str, Any], *, plain: bool) -> None:
                 assert verdict(lambda state, event: fold_all(state, [event]), BEGUN, event) == told
 
 
+def told_of(kind: str, **fields: Any) -> dict[str, Any]:
+    """Return an event that an assistant's stream is made of."""
+    return {"type": kind, **fields}
+
+
+OPENED = [
+    RUN,
+    told_of("TEXT_MESSAGE_START", messageId="m", role="assistant"),
+    told_of("REASONING_START", messageId="g"),
+    told_of("REASONING_MESSAGE_START", messageId="g", role="reasoning"),
+    told_of("TOOL_CALL_START", toolCallId="c", toolCallName="f"),
+    told_of("TOOL_CALL_START", toolCallId="d", toolCallName="f", parentMessageId="m"),
+    told_of("TOOL_CALL_END", toolCallId="d"),
+]
+CHUNKED = [
+    RUN,
+    told_of("TEXT_MESSAGE_CHUNK", messageId="m", delta="x"),
+    told_of("REASONING_MESSAGE_CHUNK", messageId="g", delta="x", subagentRunId="s"),
+    told_of("TOOL_CALL_CHUNK", toolCallId="c", toolCallName="f", delta="x", subagentRunId="u"),
+]
+TELLING: list[tuple[list[dict[str, Any]], dict[str, Any]]] = [
+    ([], RUN),
+    ([RUN], {**RUN, "type": "RUN_FINISHED"}),
+    (OPENED, told_of("TEXT_MESSAGE_START", messageId="n", role="user")),
+    (OPENED, told_of("TEXT_MESSAGE_CONTENT", messageId="m", delta="x")),
+    (OPENED[:2], told_of("TEXT_MESSAGE_CONTENT", messageId="m", delta="x")),
+    (OPENED, told_of("TEXT_MESSAGE_END", messageId="m")),
+    (OPENED, told_of("REASONING_START", messageId="h")),
+    (OPENED, told_of("REASONING_MESSAGE_START", messageId="h", role="reasoning")),
+    (OPENED, told_of("REASONING_MESSAGE_CONTENT", messageId="g", delta="x")),
+    (OPENED, told_of("REASONING_MESSAGE_END", messageId="g")),
+    (OPENED, told_of("REASONING_END", messageId="g")),
+    (OPENED, told_of("REASONING_ENCRYPTED_VALUE", subtype="message", entityId="m", encryptedValue="v")),
+    (OPENED, told_of("REASONING_ENCRYPTED_VALUE", subtype="tool-call", entityId="d", encryptedValue="v")),
+    (OPENED, told_of("TOOL_CALL_START", toolCallId="e", toolCallName="f")),
+    (OPENED, told_of("TOOL_CALL_START", toolCallId="e", toolCallName="f", parentMessageId="m")),
+    (OPENED, told_of("TOOL_CALL_ARGS", toolCallId="c", delta="x")),
+    (OPENED, told_of("TOOL_CALL_END", toolCallId="c")),
+    (OPENED, told_of("TOOL_CALL_RESULT", messageId="r", toolCallId="d", content="x")),
+    (CHUNKED, told_of("TEXT_MESSAGE_CHUNK", messageId="m", delta="x")),
+    (CHUNKED, told_of("TEXT_MESSAGE_CHUNK", delta="x")),
+    (CHUNKED, told_of("REASONING_MESSAGE_CHUNK", delta="x", subagentRunId="s")),
+    (CHUNKED, told_of("TOOL_CALL_CHUNK", toolCallId="c", delta="x")),
+]
+
+
+@pytest.mark.parametrize(("before", "wire"), TELLING)
+def test_changed_text(before: list[dict[str, Any]], wire: dict[str, Any]) -> None:
+    """The same for what tells runs, texts and calls, but for its type and what is for whoever sees the event itself."""
+    objects = [ADAPTER.validate_python(fresh(event)) for event in before]
+    state = reduce(long_way, objects, EMPTY)
+    beside = ("type", "timestamp", "raw_event")
+    names = [name for name in ADAPTER.validate_python(fresh(wire)).__dict__ if name not in beside]
+    for name in (*names, "surplus"):
+        for value in (*ODD, *ODDER, *("a", "m", "s", "user", "tool", "message", "1.1"), {"k": 1}, ...):
+            event = ADAPTER.validate_python(fresh(wire))
+            put(event, name, value)
+            told = verdict(long_way, state, event)
+            assert verdict(fold, state, event) == told, (name, value)
+            assert verdict(lambda state, event: fold_all(state, [event]), state, event) == told
+            assert verdict(lambda _, event: fold_all(EMPTY, [*objects, event]), state, event) == told
+
+
+@pytest.mark.parametrize(("before", "wire"), TELLING)
+def test_told_more(before: list[dict[str, Any]], wire: dict[str, Any]) -> None:
+    """Whatever else an event says is told alike on all ways."""
+    for more in ({"metadata": {"k": 1}}, {"surplus": 1}, {"timestamp": 7}, {"rawEvent": [1]}, {"subagentRunId": "s"}):
+        assert alike([*before, {**wire, **more}]).position == len(before) + 1
+
+
 @pytest.mark.parametrize("wire", VALUES)
 def test_shares_nothing(wire: dict[str, Any]) -> None:
     """What changes inside an event after it was folded changes no state."""

@@ -106,6 +106,22 @@ LOGS: dict[str, list[Wire]] = {
         *(RUN, text("START", "m"), restated({**SAID, "subagentRunId": None})),
         call("START", "c", parentMessageId="m"),
     ],
+    "a call that is open": [RUN, call("START", "c"), call("ARGS", "c", delta="x"), call("START", "c")],
+    "a call that has ended": [RUN, call("START", "c"), call("END", "c"), call("START", "c"), call("START", "d")],
+    "a call in another's message": [
+        *(RUN, text("START", "m", subagentRunId="s"), text("END", "m"), call("START", "c", parentMessageId="m")),
+        *(text("START", "n"), call("START", "d", parentMessageId="n", subagentRunId="s")),
+    ],
+    "a call in a user's message": [
+        *(RUN, text("START", "m", role="user"), call("START", "c", parentMessageId="m"), text("END", "m")),
+        call("START", "d", parentMessageId="m"),
+    ],
+    "calls behind what their message said": [
+        *(RUN, text("START", "m"), text("CONTENT", "m", delta="x"), text("END", "m")),
+        *(call("START", "c", parentMessageId="m"), call("START", "d", parentMessageId="m"), call("END", "c")),
+        *(result("x", "c"), call("START", "e", parentMessageId="m"), call("START", "f"), text("START", "n")),
+        *(call("START", "g", parentMessageId="m"), call("START", "h")),
+    ],
     "a result that answers an interrupt": [
         *(RUN, call("START", "c"), call("END", "c"), ASKING, AGAIN, result("x", "c")),
     ],
@@ -114,6 +130,32 @@ LOGS: dict[str, list[Wire]] = {
     ],
     "a span of an earlier run's message": [
         *(thought("START", "m"), RUN, span("START", "m"), span("END", "m")),
+    ],
+    "chunks that go on": [
+        *(RUN, text("CHUNK", "m", delta="x"), text("CHUNK", "m", delta="y"), text("CHUNK", "m", delta="")),
+        *(text("CHUNK", "m"), {"type": "TEXT_MESSAGE_CHUNK", "delta": "z"}, text("CHUNK", "n", delta="x")),
+        *(text("CHUNK", "n", delta="y", role="user"), text("CHUNK", "n", delta="z", role="assistant")),
+        *({**text("CHUNK", "n", delta="!"), "name": "who"}, text("CHUNK", "n", delta="?", metadata={"k": 1})),
+    ],
+    "chunks of two lanes": [
+        *(RUN, text("CHUNK", "m", delta="x"), text("CHUNK", "n", delta="x", subagentRunId="s")),
+        *(text("CHUNK", "m", delta="y"), text("CHUNK", "n", delta="y"), text("CHUNK", "m", delta="z")),
+        *({"type": "TEXT_MESSAGE_CHUNK", "delta": "!"}, text("CHUNK", "m", delta="?", subagentRunId="s")),
+        *(thought("CHUNK", "g", delta="x"), thought("CHUNK", "g", delta="y", subagentRunId="s"), END),
+    ],
+    "chunks of one lane that is not the parent agent's": [
+        *(RUN, thought("CHUNK", "g", delta="x", subagentRunId="s"), thought("CHUNK", "g", delta="y")),
+        *({"type": "REASONING_MESSAGE_CHUNK", "delta": "z"}, {"type": "TEXT_MESSAGE_CHUNK", "delta": "z"}),
+    ],
+    "chunks of what is cut": [
+        *(RUN, text("CHUNK", "m", delta="x"), restated(), text("CHUNK", "m", delta="y")),
+        *(text("CHUNK", "m", delta="z"), thought("START", "g"), text("CHUNK", "m", delta="!")),
+    ],
+    "chunks of calls": [
+        *(RUN, call("CHUNK", "c", toolCallName="f", delta="x"), call("CHUNK", "c", delta="y")),
+        *(call("CHUNK", "c", toolCallName="f", delta="z"), call("CHUNK", "c", toolCallName="g", delta="!")),
+        *(call("CHUNK", "c", parentMessageId="m", delta="?"), call("CHUNK", "d", toolCallName="f")),
+        *(call("CHUNK", "d", delta="x"), {"type": "TOOL_CALL_CHUNK", "delta": "y"}, END, call("CHUNK", "d", delta="z")),
     ],
     "a value out of a run": [RUN, text("START", "m"), text("END", "m"), END, value("m")],
     "a value of what a snapshot dropped": [RUN, text("START", "m"), restated(), value("m"), text("END", "m")],

@@ -1,0 +1,64 @@
+"""The short way of a chunk that goes on: the next delta for the stream of its lane, and nothing else.
+
+As `_short` says: what is out of the ordinary gives `None`. That includes a chunk that opens a stream, or that goes on
+with another lane's than the last chunk of its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from reducer._short import Short, appended
+from reducer._state import CALL, REASONING, TEXT, State
+
+_ABSENT: Any = object()
+
+
+def chunk(kind: str, *, sdk: bool) -> Short:
+    """Append the delta of a chunk to what its stream writes."""
+    is_call, is_text = kind == CALL, kind == TEXT
+    identity = "tool_call_id" if is_call else "message_id"
+    # What the opener of the stream has established, by the names of the event's fields and of the protocol's.
+    repeated = (
+        (("tool_call_name", "toolCallName"), ("parent_message_id", "parentMessageId"))
+        if is_call
+        else (("role", "role"), ("name", "name"))
+        if is_text
+        else ()
+    )
+
+    def go_on(state: State, event: Any) -> State | None:
+        streams = state.conversation.streams
+        if streams is None:
+            return None
+        name, tag = getattr(event, identity), event.subagent_run_id
+        # The lane of the last chunk of this kind, which is most often this one's too.
+        lane = streams.recent.get(kind, _ABSENT)
+        stream = streams.lanes.get(lane)
+        if (
+            stream is None
+            or stream.key[0] != kind
+            or (stream.key[1] != name if name is not None else lane != tag)
+            or event.metadata is not None
+            or (event.__pydantic_extra__ if sdk else event.notes)
+        ):
+            return None
+        for field, established in repeated:
+            said = getattr(event, field)
+            if said is not None and (type(said) is not str or said != stream.established.get(established)):
+                return None
+        return appended(state, stream.key, event.delta, tag)
+
+    return go_on
+
+
+SHORT: dict[str, tuple[Callable[[bool], Short], tuple[str, ...]]] = {
+    "TEXT_MESSAGE_CHUNK": (lambda sdk: chunk(TEXT, sdk=sdk), ("message_id", "delta", "role", "name")),
+    "REASONING_MESSAGE_CHUNK": (lambda sdk: chunk(REASONING, sdk=sdk), ("message_id", "delta")),
+    "TOOL_CALL_CHUNK": (
+        lambda sdk: chunk(CALL, sdk=sdk),
+        ("tool_call_id", "delta", "tool_call_name", "parent_message_id"),
+    ),
+}
+"""As `_short.SHORT`."""
