@@ -1,7 +1,6 @@
 """The short ways of a run's start and end: where nothing is open, no input is told and no outcome.
 
-Where nothing is open there is no chunk stream, for what that writes is open. As `_short` says: what is out of the
-ordinary gives `None`, and the event takes the long way.
+As `_short` says: what is out of the ordinary gives `None`, and the event takes the long way.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ def started(*, sdk: bool) -> Short:
         if (
             session.active
             or state.live
+            or state.conversation.streams is not None
             or event.input is not None
             or event.metadata is not None
             or (event.__pydantic_extra__ if sdk else event.notes)
@@ -59,6 +59,7 @@ def finished(*, sdk: bool) -> Short:
             or scope.spans
             or scope.steps
             or scope.subagents
+            or state.conversation.streams is not None
             or (event.__dict__.get("outcome") if sdk else event.outcome) is not None
             or (event.__dict__.get("usage") if sdk else event.usage) is not None
             or event.result is not None

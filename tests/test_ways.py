@@ -112,6 +112,14 @@ LOGS: dict[str, list[Wire]] = {
         *(RUN, text("START", "m", subagentRunId="s"), text("END", "m"), call("START", "c", parentMessageId="m")),
         *(text("START", "n"), call("START", "d", parentMessageId="n", subagentRunId="s")),
     ],
+    "a call beside another's message of its id": [
+        *(RUN, text("START", "c", subagentRunId="s"), text("END", "c"), call("START", "c")),
+    ],
+    "a call in a message that is another's in this run": [
+        *(RUN, text("START", "m", subagentRunId="s"), text("END", "m"), END),
+        *(AGAIN, text("START", "m", subagentRunId="u"), text("END", "m")),
+        call("START", "c", parentMessageId="m", subagentRunId="s"),
+    ],
     "a call in a user's message": [
         *(RUN, text("START", "m", role="user"), call("START", "c", parentMessageId="m"), text("END", "m")),
         call("START", "d", parentMessageId="m"),
@@ -124,6 +132,12 @@ LOGS: dict[str, list[Wire]] = {
     ],
     "a result that answers an interrupt": [
         *(RUN, call("START", "c"), call("END", "c"), ASKING, AGAIN, result("x", "c")),
+    ],
+    "a span in a chunk stream": [RUN, text("CHUNK", "m", delta="x"), span("START", "g"), text("CHUNK", "m", delta="y")],
+    "a span out of a run": [RUN, END, span("START", "m"), span("END", "m")],
+    "more spans than a dict is good for": [
+        *(RUN, *(span("START", f"m{number}") for number in range(MANY))),
+        *(span("END", f"m{number}") for number in range(0, MANY, 3)),
     ],
     "a span of what the scope says is another's": [
         *(RUN, thought("START", "m", subagentRunId="s"), thought("END", "m"), restated(), span("START", "m")),
@@ -194,6 +208,12 @@ LOGS: dict[str, list[Wire]] = {
     "an end without a run": [END, RUN, END, END],
     "an end with something open": [RUN, text("START", "m"), call("START", "c"), END],
     "an end with a chunk stream open": [RUN, text("CHUNK", "m", delta="x"), END],
+    "a run with a chunk stream open, and its text closed": [
+        *(text("CHUNK", "m", delta="x", subagentRunId="s"), text("END", "m"), RUN),
+    ],
+    "an end with a chunk stream open, and its text closed": [
+        *(RUN, text("CHUNK", "m", delta="x", subagentRunId="s"), text("END", "m"), END),
+    ],
     "an end with a span open": [RUN, span("START", "m"), END, AGAIN, span("START", "m")],
     "an end with a step open": [RUN, {"type": "STEP_STARTED", "stepName": "p"}, END],
     "an end with a subagent open": [
