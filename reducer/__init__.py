@@ -21,7 +21,8 @@ from reducer._project import Layout, Origin, Snapshot, project
 from reducer._rejoin import rejoin
 from reducer._replay import hydrate
 from reducer._run_input import run_input
-from reducer._state import EMPTY, Anomaly, State
+from reducer._session import Anomaly
+from reducer._state import EMPTY, State
 from reducer._view import View, changes
 from reducer._wire import Event, decode
 from reducer.errors import (

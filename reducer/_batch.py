@@ -11,8 +11,9 @@ from typing import Any
 from reducer._draft import Draft
 from reducer._draft_ways import WAYS, Way
 from reducer._fold import admitted, fold
+from reducer._records import CALL, TEXT
 from reducer._routes import DELTAS, ROUTES, SHORTS
-from reducer._state import CALL, TEXT, State
+from reducer._state import State
 
 
 def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912, PLR0915 - as in `fold`

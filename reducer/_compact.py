@@ -21,9 +21,10 @@ from reducer._cases._entities import find
 from reducer._event import Event, UnknownEvent
 from reducer._fold import fold
 from reducer._objects import Replayed, event_object
+from reducer._records import ACTIVITY, CALL, REASONING, TEXT, Key, Owner
 from reducer._restate import restated
 from reducer._slots import Kept, Part, Piece, Reopened, Shared, Track, Whole, in_order
-from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, TEXT, Key, Owner, State
+from reducer._state import EMPTY, State
 from reducer._table import ALL, CASES, NOTHING
 from reducer._takes import TAKES
 from reducer._wire import admit

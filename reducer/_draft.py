@@ -14,7 +14,8 @@ from typing import Any
 
 from reducer._index import SMALL, Index, assoc
 from reducer._live import with_open, without
-from reducer._state import CALL, NO_PEN, REASONING, TEXT, Call, Closed, Cuts, Entry, Key, Owner, State, made, put_down
+from reducer._records import CALL, REASONING, TEXT, Call, Closed, Cuts, Entry, Key, Owner
+from reducer._state import NO_PEN, State, made, put_down
 from reducer._text import append
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 from reducer import _short_state
 from reducer._draft import Draft
 from reducer._index import SMALL
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Closed, Key, Message, Result, Row
 from reducer._short import NO_ROWS, ROLES, TOOL
 from reducer._short_value import with_value
-from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Closed, Key, Message, Result, Row
 
 Way: TypeAlias = "Callable[[Draft, int, Any], bool]"
 

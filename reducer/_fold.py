@@ -25,10 +25,11 @@ from reducer._cases.messages import append_unknown
 from reducer._event import DroppedEvent, Event, UnknownEvent, make
 from reducer._findings import Note
 from reducer._frozen import Object, Unfreezable, freeze, to_wire
+from reducer._records import CALL, TEXT
 from reducer._routes import DELTAS, ROUTES, SHORTS, Route, route
 from reducer._rules import RULES
 from reducer._run import current, with_session
-from reducer._state import CALL, EMPTY, TEXT, State, put_down, with_rope
+from reducer._state import EMPTY, State, put_down, with_rope
 from reducer._table import ALL, CASES, NOTHING
 from reducer._text import SPAN, pack
 from reducer._wire import admit, decode, malformed

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from reducer._links import Links, instead
 from reducer._order import Conversed, Shown, Stretch, merged_order, names, streamed_names, streamed_order
 from reducer._project import Layout, Origin, homes_of, merged_message, streamed_message
-from reducer._state import Key, Run, State
+from reducer._records import Key
+from reducer._session import Run
+from reducer._state import State
 
 
 class Item(NamedTuple):

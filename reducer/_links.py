@@ -13,7 +13,8 @@ from typing import Any
 
 from reducer._cases._entities import find
 from reducer._order import Conversed
-from reducer._state import CALL, RESULT, TEXT, Entry, Key, State
+from reducer._records import CALL, RESULT, TEXT, Entry, Key
+from reducer._state import State
 from reducer._touched import Touched
 
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pyrsistent import pvector
 
 from reducer._index import SMALL, assoc, dissoc
-from reducer._state import HOLE, Call, Entry, Key, Open, Ropes, State, opened, with_rope
+from reducer._records import Call, Entry, Key
+from reducer._state import HOLE, Open, Ropes, State, opened, with_rope
 
 
 def with_open(state: State, key: Key, entry: Entry) -> State:

@@ -11,21 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reducer._names import Taken
-from reducer._state import (
-    CALL,
-    REASONING,
-    RESULT,
-    TEXT,
-    Entry,
-    Key,
-    Owner,
-    Row,
-    State,
-    closed,
-    closed_entry,
-    held,
-    opened,
-)
+from reducer._records import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row
+from reducer._state import State, closed, closed_entry, held, opened
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 

@@ -14,7 +14,9 @@ import attrs
 
 from reducer._frozen import freeze, same, thaw
 from reducer._order import Conversed, Shown, merged_order, names, streamed_names, streamed_order
-from reducer._state import ACTIVITY, RESULT, Anomaly, Entry, Key, Row, Run, Session, State
+from reducer._records import ACTIVITY, RESULT, Entry, Key, Row
+from reducer._session import Anomaly, Run, Session
+from reducer._state import State
 from reducer._text import text
 
 

@@ -17,10 +17,12 @@ from reducer._cases._stated import key_of
 from reducer._frozen import thaw
 from reducer._objects import Replayed, event_object
 from reducer._project import held
+from reducer._records import CALL, REASONING, TEXT, Entry, Key, Owner
 from reducer._replay import Wire, finished, messages_snapshot, started
 from reducer._run import current
+from reducer._session import Run, Scope
 from reducer._slots import CONTENT, END, START, about, in_order, reopening
-from reducer._state import CALL, REASONING, TEXT, Entry, Key, Owner, Run, Scope, State, opened
+from reducer._state import State, opened
 from reducer._text import text
 
 

@@ -20,9 +20,10 @@ from reducer._cases._mark import MOST_ROWS, is_current, is_shell, mark
 from reducer._frozen import same
 from reducer._order import Conversed, merged_order, streamed_order
 from reducer._project import Layout, held, project
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Entry, Key, Owner
 from reducer._run import current
 from reducer._slots import Kept, Part
-from reducer._state import ACTIVITY, CALL, EMPTY, REASONING, RESULT, TEXT, Entry, Key, Owner, State, lane_of
+from reducer._state import EMPTY, State, lane_of
 from reducer._text import text
 
 STARTED, SNAPSHOT = "RUN_STARTED", "MESSAGES_SNAPSHOT"

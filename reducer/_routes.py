@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from reducer import _short, _short_chunk, _short_run, _short_state, _short_value
 from reducer._event import EVENT_CLASSES, Event
+from reducer._records import CALL
 from reducer._short import Short
-from reducer._state import CALL
 from reducer._table import CASES, CONTENT, Case
 
 

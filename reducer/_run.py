@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reducer._state import Run, State
+from reducer._session import Run
+from reducer._state import State
 
 
 def current(state: State) -> Run | None:

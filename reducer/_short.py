@@ -20,27 +20,9 @@ from pyrsistent import PVector, pvector
 from reducer._cases._entities import is_cut
 from reducer._index import SMALL, assoc
 from reducer._interrupts import NO_INTERRUPTS
-from reducer._state import (
-    CALL,
-    HOLE,
-    NO_PEN,
-    REASONING,
-    RESULT,
-    TEXT,
-    Call,
-    Cuts,
-    Key,
-    Message,
-    Open,
-    Owner,
-    Result,
-    Row,
-    Scope,
-    State,
-    made,
-    moved,
-    with_rope,
-)
+from reducer._records import CALL, REASONING, RESULT, TEXT, Call, Cuts, Key, Message, Owner, Result, Row
+from reducer._session import Scope
+from reducer._state import HOLE, NO_PEN, Open, State, made, moved, with_rope
 from reducer._text import append, pack
 
 Short: TypeAlias = "Callable[[State, Any], State | None]"

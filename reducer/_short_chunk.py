@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from reducer._records import CALL, REASONING, TEXT
 from reducer._short import Short, appended
-from reducer._state import CALL, REASONING, TEXT, State
+from reducer._state import State
 
 _ABSENT: Any = object()
 

@@ -10,8 +10,10 @@ from typing import Any
 
 from reducer._cases.run import SPEAKS
 from reducer._interrupts import NO_INTERRUPTS
+from reducer._records import Cuts
+from reducer._session import Run, Scope, Session
 from reducer._short import Short
-from reducer._state import NO_PEN, Cuts, Run, Scope, Session, State, made
+from reducer._state import NO_PEN, State, made
 
 _KNOWN = frozenset({None, *(f"{SPEAKS[0]}.{minor}" for minor in range(SPEAKS[1] + 1))})
 _NOTHING = Scope()

@@ -16,9 +16,10 @@ from pyrsistent import PVector
 from reducer._frozen import ABSENT, Frozen, Object, Unfreezable, freeze, members
 from reducer._index import Index
 from reducer._patch import MalformedOperation, PatchError, apply
+from reducer._records import ACTIVITY, Activity, Key
 from reducer._shapes import SAFE_INTEGER
 from reducer._short import Short
-from reducer._state import ACTIVITY, Activity, Key, State, made, moved
+from reducer._state import State, made, moved
 
 _Fill: TypeAlias = "Callable[[State, Any, Any], State | None]"
 

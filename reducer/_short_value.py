@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from reducer._index import SMALL
+from reducer._records import ACTIVITY, CALL, TEXT, Call, Key, Message, Result
 from reducer._short import Short
-from reducer._state import ACTIVITY, CALL, TEXT, Call, Key, Message, Result, State, made, moved
+from reducer._state import State, made, moved
 
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 

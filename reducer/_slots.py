@@ -16,7 +16,7 @@ import attrs
 
 from reducer._frozen import thaw
 from reducer._length import is_longer, length
-from reducer._state import CALL, REASONING, TEXT, Activity, Key, Owner, Stream, Streams
+from reducer._records import CALL, REASONING, TEXT, Activity, Key, Owner, Stream, Streams
 from reducer._text import paired
 
 Wire = dict[str, Any]

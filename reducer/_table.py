@@ -19,7 +19,8 @@ from reducer._cases import (
     tool_call,
 )
 from reducer._cases.messages import messages_snapshot
-from reducer._state import CALL, REASONING, TEXT, State
+from reducer._records import CALL, REASONING, TEXT
+from reducer._state import State
 
 NOTHING, LANE, ALL = "nothing", "lane", "all"
 

@@ -12,8 +12,9 @@ from reducer._cases._entities import find, unused
 from reducer._cases.reasoning import target
 from reducer._cases.retired import MESSAGE, SPAN
 from reducer._event import EVENT_CLASSES, make
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, Entry, Key
 from reducer._slots import CHUNK, CONTENT, END, START, STEMS, Kept, Piece, Shared, Track, Whole
-from reducer._state import ACTIVITY, CALL, REASONING, RESULT, Entry, Key, State
+from reducer._state import State
 
 if TYPE_CHECKING:
     from reducer._compact import Log

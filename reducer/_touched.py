@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from reducer._cases._entities import find
-from reducer._state import CALL, REASONING, TEXT, Entry, Key, State, rope_at
+from reducer._records import CALL, REASONING, TEXT, Entry, Key
+from reducer._state import State, rope_at
 
 Touched: TypeAlias = "dict[Key, tuple[Entry | None, Entry | None]]"
 """The entities that differ, with what they were and what they are."""

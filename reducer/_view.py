@@ -20,7 +20,9 @@ from reducer._frozen import to_wire
 from reducer._laid import Item, Laid
 from reducer._links import Links
 from reducer._project import Layout, Origin, Snapshot, runs_told, snapshot_of
-from reducer._state import CALL, EMPTY, Entry, Key, Pen, Session, State, rope_at
+from reducer._records import CALL, Entry, Key
+from reducer._session import Session
+from reducer._state import EMPTY, Pen, State, rope_at
 from reducer._text import Rope, text
 from reducer._touched import Touched, common_rows, is_moved, touched, written
 from reducer._window import pending_of, windowed

@@ -11,7 +11,8 @@ from reducer._laid import Item, Laid
 from reducer._links import Links, instead
 from reducer._order import Conversed
 from reducer._project import Layout, pending_calls
-from reducer._state import CALL, RESULT, TEXT, Entry, Key, State, named
+from reducer._records import CALL, RESULT, TEXT, Entry, Key
+from reducer._state import State, named
 from reducer._touched import Touched
 
 FIRST_LOOK = 8

@@ -24,6 +24,8 @@ from reducer import (
     Layout,
     MalformedEvent,
     State,
+    _records,
+    _session,
     _state,
     dumps,
     fold,
@@ -34,7 +36,8 @@ from reducer import (
 )
 from reducer._checkpoint import VERSION
 from reducer._frozen import same
-from reducer._state import Call, Conversation, Message, Row
+from reducer._records import Call, Message, Row
+from reducer._state import Conversation
 from reducer._stored.record import Record, attributes
 from reducer._stored.table import RECORDS
 from reducer.laws import resumption
@@ -357,7 +360,10 @@ class TestFormat:
 
     def test_fields(self) -> None:
         """Every field of every record of the state is stored, or read off something else that is."""
-        own = [kind for kind in vars(_state).values() if getattr(kind, "__module__", "") == _state.__name__]
+        modules = (_records, _session, _state)
+        own = [
+            kind for one in modules for kind in vars(one).values() if getattr(kind, "__module__", "") == one.__name__
+        ]
         records = {kind for kind in own if isinstance(kind, type) and (attrs.has(kind) or issubclass(kind, tuple))}
         assert set(RECORDS) == {*records, State, Conversation}
         for kind, record in RECORDS.items():

@@ -56,7 +56,7 @@ from reducer import (
 from reducer._frozen import Unfreezable, freeze, to_wire
 from reducer._frozen import same as alike
 from reducer._schema import EVENTS
-from reducer._state import KEPT
+from reducer._session import KEPT
 from reducer.strategies import json_values
 from tests.cases.build import (
     FINISHED,

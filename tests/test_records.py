@@ -46,7 +46,9 @@ from reducer import (
     seed,
 )
 from reducer._index import FACTOR, SMALL, TOP, Index, assoc, dissoc
-from reducer._state import FIELDS, NO_PEN, Entry, Row, Run, Session
+from reducer._records import Entry, Row
+from reducer._session import Run, Session
+from reducer._state import FIELDS, NO_PEN
 from reducer._text import Rope, append, paired, pieces, same_text, text
 from reducer.errors import show_path
 from reducer.strategies import events, streams

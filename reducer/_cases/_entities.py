@@ -16,28 +16,9 @@ from reducer._index import (
     dissoc,
 )
 from reducer._live import with_open, without
-from reducer._state import (
-    CALL,
-    NO_PEN,
-    REASONING,
-    TEXT,
-    Anomaly,
-    Conversation,
-    Entry,
-    Key,
-    Lane,
-    Message,
-    Owner,
-    Row,
-    Scope,
-    State,
-    closed_entry,
-    held,
-    lane_of,
-    made,
-    named,
-    opened,
-)
+from reducer._records import CALL, REASONING, TEXT, Entry, Key, Lane, Message, Owner, Row
+from reducer._session import Anomaly, Scope
+from reducer._state import NO_PEN, Conversation, State, closed_entry, held, lane_of, made, named, opened
 from reducer._text import append
 
 

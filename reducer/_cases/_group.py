@@ -26,19 +26,8 @@ from reducer._cases._entities import (
 from reducer._cases._message import create
 from reducer._index import assoc, dissoc
 from reducer._live import without
-from reducer._state import (
-    CALL,
-    TEXT,
-    Call,
-    Conversation,
-    Entry,
-    Key,
-    Lane,
-    Owner,
-    Row,
-    State,
-    lane_of,
-)
+from reducer._records import CALL, TEXT, Call, Entry, Key, Lane, Owner, Row
+from reducer._state import Conversation, State, lane_of
 
 
 def place(

@@ -25,7 +25,8 @@ from reducer._cases._entities import is_cut
 from reducer._index import Index
 from reducer._live import with_all
 from reducer._order import grouped
-from reducer._state import CALL, REASONING, RESULT, TEXT, Entry, Key, Row, State, closed, opened
+from reducer._records import CALL, REASONING, RESULT, TEXT, Entry, Key, Row
+from reducer._state import State, closed, opened
 
 MARK = "agui-reducer"
 UNSTREAMED, ANSWERED, UNANSWERED = "unstreamed", "answered", "unanswered"

@@ -22,7 +22,8 @@ from reducer._cases._entities import (
     store,
     write,
 )
-from reducer._state import Entry, Key, Message, Owner, State, held
+from reducer._records import Entry, Key, Message, Owner
+from reducer._state import State, held
 
 
 def create(

@@ -13,23 +13,9 @@ from reducer._frozen import Object, freeze
 from reducer._index import assoc, dissoc
 from reducer._interrupts import Interrupts
 from reducer._order import grouped
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Activity, Call, Entry, Key, Message, Result, Row
 from reducer._run import with_session
-from reducer._state import (
-    ACTIVITY,
-    CALL,
-    REASONING,
-    RESULT,
-    TEXT,
-    Activity,
-    Call,
-    Entry,
-    Key,
-    Message,
-    Result,
-    Row,
-    State,
-    held,
-)
+from reducer._state import State, held
 from reducer._text import append
 
 

@@ -19,7 +19,8 @@ from reducer._cases._entities import (
 )
 from reducer._frozen import Object, freeze
 from reducer._patch import PatchError, apply
-from reducer._state import ACTIVITY, Activity, Entry, Key, State
+from reducer._records import ACTIVITY, Activity, Entry, Key
+from reducer._state import State
 
 
 def activity_snapshot(state: State, event: Any) -> State:

@@ -12,7 +12,8 @@ from typing import Any
 from reducer._cases import _message, tool_call
 from reducer._cases._entities import check_tag, find, flag, unused
 from reducer._index import assoc, dissoc
-from reducer._state import CALL, REASONING, TEXT, Key, Owner, State, Stream, Streams
+from reducer._records import CALL, REASONING, TEXT, Key, Owner, Stream, Streams
+from reducer._state import State
 
 NONE = Streams()
 

@@ -35,24 +35,9 @@ from reducer._order import (
     streamed_names,
     streamed_order,
 )
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Cuts, Entry, Key, Message, Owner, Settled
 from reducer._run import scoped
-from reducer._state import (
-    ACTIVITY,
-    CALL,
-    REASONING,
-    RESULT,
-    TEXT,
-    Cuts,
-    Entry,
-    Key,
-    Message,
-    Owner,
-    Settled,
-    State,
-    closed,
-    lane_of,
-    opened,
-)
+from reducer._state import State, closed, lane_of, opened
 
 OWNED = "authoritativeActivityTypes"
 

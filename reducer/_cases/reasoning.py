@@ -20,8 +20,9 @@ from reducer._cases._entities import (
 )
 from reducer._cases._group import own_message
 from reducer._index import assoc, dissoc
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Key
 from reducer._run import scoped
-from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Key, State
+from reducer._state import State
 
 
 def reasoning_start(state: State, event: Any) -> State:

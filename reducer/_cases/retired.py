@@ -11,8 +11,9 @@ from typing import Any
 from reducer._cases import reasoning
 from reducer._cases._entities import unused
 from reducer._event import EVENT_CLASSES, Event, make
+from reducer._records import REASONING
 from reducer._run import scoped
-from reducer._state import REASONING, State
+from reducer._state import State
 
 SPAN, MESSAGE = "span", "message"
 

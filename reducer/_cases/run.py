@@ -15,8 +15,10 @@ from reducer._cases._stated import key_of
 from reducer._cases.messages import append_unknown
 from reducer._frozen import Object, freeze
 from reducer._interrupts import NO_INTERRUPTS
+from reducer._records import CALL, Key, Owner
 from reducer._run import amend, current, scoped, with_session
-from reducer._state import CALL, Key, Owner, Run, State
+from reducer._session import Run
+from reducer._state import State
 
 SPEAKS = (1, 1)
 """The protocol version that this library knows."""

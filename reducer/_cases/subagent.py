@@ -13,7 +13,8 @@ from reducer._cases._entities import flag
 from reducer._frozen import freeze
 from reducer._index import assoc
 from reducer._run import scoped
-from reducer._state import State, Subagent
+from reducer._session import Subagent
+from reducer._state import State
 
 
 def subagent_started(state: State, event: Any) -> State:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from reducer._cases import _message
-from reducer._state import TEXT, State
+from reducer._records import TEXT
+from reducer._state import State
 
 
 def text_message_start(state: State, event: Any) -> State:

@@ -26,8 +26,9 @@ from reducer._cases._entities import (
 from reducer._cases._group import place, retire, revived, serves
 from reducer._frozen import freeze
 from reducer._index import assoc
+from reducer._records import CALL, RESULT, TEXT, Call, Entry, Key, Owner, Result
 from reducer._run import with_session
-from reducer._state import CALL, RESULT, TEXT, Call, Entry, Key, Owner, Result, State, held
+from reducer._state import State, held
 from reducer._text import append, text
 
 

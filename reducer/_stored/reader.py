@@ -13,20 +13,9 @@ from pyrsistent import pvector
 
 from reducer._frozen import Object
 from reducer._live import with_all
-from reducer._state import (
-    EMPTY,
-    Conversation,
-    Lane,
-    Owner,
-    Run,
-    Scope,
-    Session,
-    Settled,
-    State,
-    Stream,
-    Streams,
-    Subagent,
-)
+from reducer._records import Lane, Owner, Settled, Stream, Streams
+from reducer._session import Run, Scope, Session, Subagent
+from reducer._state import EMPTY, Conversation, State
 from reducer._stored import table
 from reducer._stored.record import attributes
 from reducer._stored.rows import Rows

@@ -11,7 +11,7 @@ from pyrsistent import pvector
 
 from reducer._cases._entities import names_of
 from reducer._index import Index
-from reducer._state import ACTIVITY, CALL, REASONING, RESULT, TEXT, Call, Entry, Key, Message, Row
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Call, Entry, Key, Message, Row
 from reducer._stored import table
 from reducer._stored.record import Record
 from reducer._stored.shapes import (

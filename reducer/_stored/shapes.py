@@ -13,9 +13,9 @@ from pyrsistent import pmap, pvector
 from reducer._frozen import VECTOR, Frozen, Object, freeze
 from reducer._index import SMALL
 from reducer._interrupts import Interrupts
+from reducer._records import CALL, REASONING
+from reducer._records import TEXT as TEXT_KIND
 from reducer._rules import RULES
-from reducer._state import CALL, REASONING
-from reducer._state import TEXT as TEXT_KIND
 from reducer._stored.values import Wrong, made, text_of, told_text, within
 
 Read: TypeAlias = Callable[[Any, int], Any]

@@ -12,28 +12,10 @@ from pyrsistent import pvector
 
 from reducer._frozen import Object
 from reducer._interrupts import Interrupts
-from reducer._state import (
-    REASONING,
-    Activity,
-    Anomalies,
-    Anomaly,
-    Call,
-    Conversation,
-    Entry,
-    Lane,
-    Message,
-    Result,
-    Row,
-    Run,
-    Scope,
-    Session,
-    Settled,
-    State,
-    Stream,
-    Streams,
-    Subagent,
-)
-from reducer._state import TEXT as TEXT_KIND
+from reducer._records import REASONING, Activity, Call, Entry, Lane, Message, Result, Row, Settled, Stream, Streams
+from reducer._records import TEXT as TEXT_KIND
+from reducer._session import Anomalies, Anomaly, Run, Scope, Session, Subagent
+from reducer._state import Conversation, State
 from reducer._stored.record import DERIVED, Field, Record, many
 from reducer._stored.shapes import (
     ANY,

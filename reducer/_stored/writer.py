@@ -11,20 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reducer._order import Conversed
-from reducer._state import (
-    ACTIVITY,
-    CALL,
-    RESULT,
-    Conversation,
-    Key,
-    Lane,
-    Owner,
-    Row,
-    Run,
-    Scope,
-    State,
-    Subagent,
-)
+from reducer._records import ACTIVITY, CALL, RESULT, Key, Lane, Owner, Row
+from reducer._session import Run, Scope, Subagent
+from reducer._state import Conversation, State
 from reducer._stored import table
 from reducer._stored.record import values_of
 from reducer._stored.shapes import OWNER, in_order, span

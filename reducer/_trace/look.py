@@ -12,27 +12,9 @@ from reducer._frozen import Frozen, Object
 from reducer._index import Index
 from reducer._order import Conversed, grouped, merged_order, names, streamed_names, streamed_order
 from reducer._project import Layout
-from reducer._state import (
-    ACTIVITY,
-    CALL,
-    EMPTY,
-    REASONING,
-    RESULT,
-    TEXT,
-    Anomalies,
-    Anomaly,
-    Call,
-    Entry,
-    Key,
-    Message,
-    Owner,
-    Scope,
-    Session,
-    State,
-    closed,
-    opened,
-    rope_at,
-)
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Call, Entry, Key, Message, Owner
+from reducer._session import Anomalies, Anomaly, Scope, Session
+from reducer._state import EMPTY, State, closed, opened, rope_at
 from reducer._text import Rope, pieces
 from reducer._touched import indexed
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from reducer._rules import RULES
-from reducer._state import KEPT
+from reducer._session import KEPT
 from reducer._trace.diff import embedded, written
 from reducer._trace.look import Key
 from reducer._trace.shown import Follower
