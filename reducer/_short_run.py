@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pyrsistent import PVector, pvector
+
 from reducer._cases.run import SPEAKS
 from reducer._interrupts import NO_INTERRUPTS
-from reducer._records import Cuts
 from reducer._session import Run, Scope, Session
 from reducer._short import Short
-from reducer._state import NO_PEN, State, made
+from reducer._state import NO_PEN, Conversation, State, made
 
 _KNOWN = frozenset({None, *(f"{SPEAKS[0]}.{minor}" for minor in range(SPEAKS[1] + 1))})
 _NOTHING = Scope()
+_NO_USAGE: PVector[Any] = pvector()
+_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 def started(*, sdk: bool) -> Short:
@@ -41,7 +44,23 @@ def started(*, sdk: bool) -> Short:
             or (session.thread_id is not None and session.thread_id != thread)
         ):
             return None
-        runs = session.runs.append(Run(name, thread, position, position, "running", parent, version))
+        told = (
+            name,
+            thread,
+            position,
+            position,
+            "running",
+            parent,
+            version,
+            None,
+            None,
+            None,
+            None,
+            _NO_USAGE,
+            False,
+            {},
+        )
+        runs = session.runs.append(_new(Run, told))
         session = Session(
             session.shared, runs, session.interrupts, session.anomalies, thread, True, _NOTHING, len(runs)
         )
@@ -72,7 +91,7 @@ def finished(*, sdk: bool) -> Short:
         run = session.runs[-1]
         if event.run_id != run.run_id or event.thread_id != run.thread_id:
             return None
-        runs = session.runs.set(len(session.runs) - 1, run._replace(status="finished", last=position))
+        runs = session.runs.set(len(session.runs) - 1, _new(Run, (*run[:3], position, "finished", *run[5:])))
         # Whoever did not tell the input did not say what it answers.
         interrupts = session.interrupts if run.echoed else NO_INTERRUPTS
         session = Session(
@@ -86,8 +105,10 @@ def finished(*, sdk: bool) -> Short:
 def _at_boundary(state: State, session: Session) -> State:
     """Return the state after an event that cuts all rows and groups, where nothing is open."""
     position, before = state.position, state.conversation
-    base: Cuts = (position, position, {}, None)
-    conversation = before._replace(lanes={}, opened=position, base=base)
+    conversation = Conversation()
+    conversation.timeline, conversation.index, conversation.early = before.timeline, before.index, before.early
+    conversation.streams, conversation.unclaimed, conversation.settled = None, before.unclaimed, before.settled
+    conversation.lanes, conversation.opened, conversation.base = {}, position, (position, position, {}, None)
     return made(position + 1, None, NO_PEN, {}, (), conversation, session)
 
 
