@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyrsistent import PVector, pvector
-
 from reducer._cases.run import SPEAKS
 from reducer._interrupts import NO_INTERRUPTS
 from reducer._session import Run, Scope, Session
@@ -18,7 +16,8 @@ from reducer._state import NO_PEN, Conversation, State, made
 
 _KNOWN = frozenset({None, *(f"{SPEAKS[0]}.{minor}" for minor in range(SPEAKS[1] + 1))})
 _NOTHING = Scope()
-_NO_USAGE: PVector[Any] = pvector()
+_HOW_IT_WENT: tuple[Any, ...] = Run(None, None, 0, 0)[7:]
+"""What nobody knows of a run that begins."""
 _new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
@@ -44,23 +43,9 @@ def started(*, sdk: bool) -> Short:
             or (session.thread_id is not None and session.thread_id != thread)
         ):
             return None
-        told = (
-            name,
-            thread,
-            position,
-            position,
-            "running",
-            parent,
-            version,
-            None,
-            None,
-            None,
-            None,
-            _NO_USAGE,
-            False,
-            {},
+        runs = session.runs.append(
+            _new(Run, (name, thread, position, position, "running", parent, version, *_HOW_IT_WENT))
         )
-        runs = session.runs.append(_new(Run, told))
         session = Session(
             session.shared, runs, session.interrupts, session.anomalies, thread, True, _NOTHING, len(runs)
         )

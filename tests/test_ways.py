@@ -106,6 +106,12 @@ LOGS: dict[str, list[Wire]] = {
         *(RUN, text("START", "m"), restated({**SAID, "subagentRunId": None})),
         call("START", "c", parentMessageId="m"),
     ],
+    "a call that ends a chunk stream": [RUN, text("CHUNK", "m", delta="x"), call("START", "c")],
+    "a text that ends a chunk stream": [RUN, thought("CHUNK", "g", delta="x"), text("START", "m")],
+    "a result that ends a chunk stream": [
+        *(RUN, call("START", "c"), call("END", "c"), text("CHUNK", "m", delta="x"), result("r", "c")),
+    ],
+    "a call whose value has come": [RUN, value("c", subtype="tool-call"), call("START", "c")],
     "a call that is open": [RUN, call("START", "c"), call("ARGS", "c", delta="x"), call("START", "c")],
     "a call that has ended": [RUN, call("START", "c"), call("END", "c"), call("START", "c"), call("START", "d")],
     "a call in another's message": [
@@ -134,6 +140,11 @@ LOGS: dict[str, list[Wire]] = {
         *(RUN, call("START", "c"), call("END", "c"), ASKING, AGAIN, result("x", "c")),
     ],
     "a span in a chunk stream": [RUN, text("CHUNK", "m", delta="x"), span("START", "g"), text("CHUNK", "m", delta="y")],
+    "a span that ends a chunk stream": [RUN, text("CHUNK", "m", delta="x"), span("START", "g")],
+    "a span's end that ends a chunk stream": [
+        *(RUN, span("START", "g"), thought("START", "g"), thought("END", "g")),
+        *(text("CHUNK", "m", delta="x"), span("END", "g")),
+    ],
     "a span out of a run": [RUN, END, span("START", "m"), span("END", "m")],
     "more spans than a dict is good for": [
         *(RUN, *(span("START", f"m{number}") for number in range(MANY))),
