@@ -111,6 +111,7 @@ LOGS: dict[str, list[Wire]] = {
     "a result that ends a chunk stream": [
         *(RUN, call("START", "c"), call("END", "c"), text("CHUNK", "m", delta="x"), result("r", "c")),
     ],
+    "a result whose value has come": [RUN, call("START", "c"), call("END", "c"), value("r"), result("r", "c")],
     "a call whose value has come": [RUN, value("c", subtype="tool-call"), call("START", "c")],
     "a call that is open": [RUN, call("START", "c"), call("ARGS", "c", delta="x"), call("START", "c")],
     "a call that has ended": [RUN, call("START", "c"), call("END", "c"), call("START", "c"), call("START", "d")],
