@@ -128,14 +128,15 @@ class Draft:
             lane = self.lanes[owner] = DraftLane(conversation.lanes.get(owner, conversation.base))
         return lane
 
-    def opens(self, key: Key, entity: Any, tag: Owner, lane: DraftLane, position: int) -> None:
-        """Add an entity that opens."""
+    def opens(self, key: Key, entity: Any, tag: Owner, lane: DraftLane, position: int) -> Writing:
+        """Add an entity that opens, and return it."""
         one = Writing()
         one.key, one.entity, one.tag, one.lane = key, entity, tag, lane
         one.first = one.at = one.last = position
         one.place, one.rope, one.changed, one.answered = -1, None, False, False
         one.deltas = []
         self.open[key[0]][key[1]] = one
+        return one
 
     def writing(self, kind: str, name: str) -> Writing | None:
         """Return what is open under the kind and id, if content for it does nothing but append; or `None`."""
@@ -145,10 +146,9 @@ class Draft:
             held = self.live.get(key)
             if held is not None and held[4] and key not in self.closed:
                 entity, first, at, place, _ = held
-                self.opens(key, entity[:-1] if kind == CALL else entity, entity.tag, self.lane(entity.owner), first)
-                one = self.open[kind][name]
-                one.at, one.place, one.rope = at, place, self.state.ropes[place]
-                one.answered = kind == CALL and entity.answered
+                fields, answered = (entity[:-1], entity[-1]) if kind == CALL else (entity, False)
+                one = self.opens(key, fields, entity.tag, self.lane(entity.owner), first)
+                one.at, one.place, one.rope, one.answered = at, place, self.state.ropes[place], answered
         return one
 
     def ended_call(self, name: str) -> Writing | None:
@@ -161,8 +161,7 @@ class Draft:
                 one = self.ended[name] = Writing()
                 called, one.first, one.at, one.rope = entry
                 one.key, one.entity, one.tag, one.answered = key, called[:-1], called.tag, called[-1]
-                one.changed = False
-                one.deltas = []
+                one.changed, one.deltas = False, []
         return one
 
     def gathered(self, position: int, kind: str, name: Any, delta: Any, tag: Any) -> bool:
