@@ -143,7 +143,7 @@ def call(*, sdk: bool) -> Way:
         group = groups.get(holder)
         row: Closed | None = None
         is_new = False
-        if group is None or parent is not None:
+        if group is None or parent is not None or lane.latest is None:
             if draft.entry(holder[1]) is None:
                 if owners and holder in owners:
                     return False
@@ -273,7 +273,9 @@ def span(*, opens: bool, sdk: bool) -> Way:
             return True
         if name not in spans or (tag is not None and tag != spans[name]):
             return False
-        # Without a message the scope has to remember whose it was.
+        # Without a message, or with one that a snapshot dropped, the scope has to remember whose it was.
+        if held is not None and held[1] < 0 and not held[0].rows:
+            return False
         if entity is None or entity.run != draft.run or (tag is not None and entity.tag != tag):
             return False
         del spans[name]

@@ -202,8 +202,8 @@ def call(*, sdk: bool) -> Short:
         groups, latest = lane[2], lane[3]
         holder: Key = (TEXT, parent) if parent is not None else latest or (TEXT, name)
         group = groups.get(holder)
-        if group is None or parent is not None:
-            # In a group of the lane a call without a parent has nothing to ask its message.
+        if group is None or parent is not None or latest is None:
+            # In the lane's latest group a call without a parent has nothing to ask its message.
             known = index.get(holder[1])
             one = None if known is None else live.get(holder) or index.get(holder)
             if one is None:
@@ -339,6 +339,9 @@ def span(*, opens: bool, sdk: bool) -> Short:
             one = live.get(key) or conversation.index.get(key)
             # Without a message the scope has to remember whose it was.
             if one is None or one[0].run != session.active or (tag is not None and one[0].tag != tag):
+                return None
+            # It has none if a snapshot dropped it.
+            if one[1] < 0 and not one[0].rows:
                 return None
             spans = {other: owner for other, owner in spans.items() if other != name}
         scope = Scope(scope.steps, spans, scope.subagents, scope.thinking, owners)

@@ -266,6 +266,14 @@ class TestValues:
         assert same(stored.session.shared, state.session.shared)
         assert dumps(stored) == dumps(state)
 
+    def test_call_stated_twice(self) -> None:
+        """Calls that a message states twice leave no gap in the order of its calls."""
+        calls = [{"id": name, "type": "function", "function": {"name": "f", "arguments": ""}} for name in "cdced"]
+        message = {"id": "m", "role": "assistant", "toolCalls": calls}
+        state = fold(EMPTY, {"type": "MESSAGES_SNAPSHOT", "messages": [message]})
+        assert loads(dumps(state)) == state
+        assert [call["id"] for call in project(state).messages[0]["toolCalls"]] == ["c", "e", "d"]
+
     def test_deep_everywhere(self) -> None:
         """JSON may be nested ten thousand levels deep wherever an event brings JSON."""
         deep: dict[str, Any] = {}

@@ -106,6 +106,10 @@ LOGS: dict[str, list[Wire]] = {
         *(RUN, text("START", "m"), restated({**SAID, "subagentRunId": None})),
         call("START", "c", parentMessageId="m"),
     ],
+    "a call that has the id of a message with a group that is not the latest": [
+        *(RUN, text("START", "m"), restated({**HOLDING, "subagentRunId": None, "content": ""})),
+        *(text("CONTENT", "m", delta="x"), call("START", "m")),
+    ],
     "a call that ends a chunk stream": [RUN, text("CHUNK", "m", delta="x"), call("START", "c")],
     "a text that ends a chunk stream": [RUN, thought("CHUNK", "g", delta="x"), text("START", "m")],
     "a result that ends a chunk stream": [
@@ -139,6 +143,11 @@ LOGS: dict[str, list[Wire]] = {
     ],
     "a result that answers an interrupt": [
         *(RUN, call("START", "c"), call("END", "c"), ASKING, AGAIN, result("x", "c")),
+    ],
+    "a span of what a snapshot dropped": [
+        *(RUN, span("START", "g", subagentRunId="s"), thought("CONTENT", "g", delta="x", subagentRunId="u")),
+        *(restated({"id": "z", "role": "reasoning", "content": "y"}), thought("END", "g"), span("END", "g")),
+        thought("START", "g", subagentRunId="u"),
     ],
     "a span in a chunk stream": [RUN, text("CHUNK", "m", delta="x"), span("START", "g"), text("CHUNK", "m", delta="y")],
     "a span that ends a chunk stream": [RUN, text("CHUNK", "m", delta="x"), span("START", "g")],

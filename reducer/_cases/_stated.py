@@ -76,12 +76,15 @@ def stated(
         # The stream goes on in the restated row; what was closed goes on, if ever, in a row of its own.
         return state, {key: Entry(entity, now, now, rope)}
     found: dict[Key, Entry] = {}
-    for rank, call in enumerate(calls):
+    # Of calls that are stated twice the last one stands, where it stands.
+    stands = {call["id"]: number for number, call in enumerate(calls)}
+    ranks = {number: rank for rank, number in enumerate(sorted(stands.values()))}
+    for number, call in enumerate(calls):
         call_key: Key = (CALL, call["id"])
         if call_key in made:
             _displace(made, call_key)
         known = before.get((*call_key, key[1])) or before.get(call_key)
-        state, found[call_key] = _call(state, key, entity, call, known, rank)
+        state, found[call_key] = _call(state, key, entity, call, known, ranks.get(number, 0))
     entity = entity._replace(rows=pvector([Row(now, now, rope)]))
     return state, {key: Entry(entity, -1, now), **found}
 
