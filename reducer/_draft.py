@@ -164,19 +164,6 @@ class Draft:
                 one.changed, one.deltas = False, []
         return one
 
-    def gathered(self, position: int, kind: str, name: Any, delta: Any, tag: Any) -> bool:
-        """Gather a delta, if it does nothing but append, and say whether it was."""
-        if not delta or type(delta) is not str:
-            return False
-        one = self.writing(kind, name)
-        if one is None or not (tag is None or tag == one.tag):
-            return False
-        if kind is not CALL and one.first < (one.lane.text if kind is TEXT else one.lane.reasoning):
-            return False
-        one.deltas.append(delta)
-        one.last = position
-        return True
-
     def settle(self, position: int) -> State:
         """Return the state at `position`, with all that was added."""
         state = self.state

@@ -66,19 +66,6 @@ def start(kind: str, *, sdk: bool) -> Way:
     return open_message
 
 
-def content(kind: str) -> Way:
-    """Gather a decoded delta; `fold_all` itself gathers the SDK's."""
-    is_call = kind == CALL
-
-    def gather(draft: Draft, position: int, event: Any) -> bool:
-        if event.metadata is not None or event.notes:
-            return False
-        name = event.tool_call_id if is_call else event.message_id
-        return draft.gathered(position, kind, name, event.delta, event.subagent_run_id)
-
-    return gather
-
-
 def end(kind: str, *, sdk: bool) -> Way:
     """Close an open message or call."""
     identity = "tool_call_id" if kind == CALL else "message_id"
@@ -352,17 +339,14 @@ WAYS: dict[str, Callable[[bool], Way]] = {
     "STATE_DELTA": lambda sdk: shared("STATE_DELTA", sdk=sdk),
     "STATE_SNAPSHOT": lambda sdk: shared("STATE_SNAPSHOT", sdk=sdk),
     "TEXT_MESSAGE_START": lambda sdk: start(TEXT, sdk=sdk),
-    "TEXT_MESSAGE_CONTENT": lambda _: content(TEXT),
     "TEXT_MESSAGE_END": lambda sdk: end(TEXT, sdk=sdk),
     "REASONING_START": lambda sdk: span(opens=True, sdk=sdk),
     "REASONING_MESSAGE_START": lambda sdk: start(REASONING, sdk=sdk),
-    "REASONING_MESSAGE_CONTENT": lambda _: content(REASONING),
     "REASONING_MESSAGE_END": lambda sdk: end(REASONING, sdk=sdk),
     "REASONING_END": lambda sdk: span(opens=False, sdk=sdk),
     "REASONING_ENCRYPTED_VALUE": lambda sdk: sealed(sdk=sdk),
     "TOOL_CALL_START": lambda sdk: call(sdk=sdk),
-    "TOOL_CALL_ARGS": lambda _: content(CALL),
     "TOOL_CALL_END": lambda sdk: end(CALL, sdk=sdk),
     "TOOL_CALL_RESULT": lambda sdk: result(sdk=sdk),
 }
-"""The types that go into a draft."""
+"""The types that go into a draft; deltas, which do too, `fold_all` gathers itself."""

@@ -43,31 +43,32 @@ def content(kind: str) -> Short:
     is_call = kind == CALL
 
     def append_delta(state: State, event: Any) -> State | None:
-        key: Key = (kind, event.tool_call_id if is_call else event.message_id)
-        if event.metadata is not None or event.notes or state._conversation.streams is not None:
+        name, delta, tag = event.tool_call_id if is_call else event.message_id, event.delta, event.subagent_run_id
+        if event.metadata is not None or event.notes or type(delta) is not str or not delta:
             return None
-        return appended(state, key, event.delta, event.subagent_run_id)
+        position, rope, pen = state._position, state._rope, state._pen
+        live, ropes, conversation, session = state._live, state._ropes, state._conversation, state._session
+        if pen[0] is kind and pen[2] == name:
+            if tag is not None and tag != pen[3]:
+                return None
+        else:
+            one = live.get((kind, name))
+            if one is None:
+                return None
+            entity, first, _, place, quiet = one
+            if (
+                not quiet
+                or conversation.streams is not None
+                or (tag is not None and tag != entity.tag)
+                or (not is_call and first < conversation.opened and is_cut(conversation, entity, first))
+            ):
+                return None
+            if pen is not NO_PEN:
+                ropes = with_rope(ropes, pen[4], rope)
+            rope, pen = ropes[place], (kind, "", name, entity.tag, place)
+        return made(position + 1, append(rope, delta, position), pen, live, ropes, conversation, session)
 
     return append_delta
-
-
-def appended(state: State, key: Key, delta: Any, tag: Any) -> State | None:
-    """Append a delta to what is open under `key`, if that is all that it does."""
-    position, rope, pen, ropes = state._position, state._rope, state._pen, state._ropes
-    conversation, one = state._conversation, state._live.get(key)
-    if one is None or type(delta) is not str or not delta:
-        return None
-    entity, first, _, place, quiet = one
-    if (
-        not quiet
-        or (tag is not None and tag != entity.tag)
-        or (key[0] != CALL and first < conversation.opened and is_cut(conversation, entity, first))
-    ):
-        return None
-    if pen is not NO_PEN:
-        ropes = with_rope(ropes, pen[4], rope)
-    ropes = with_rope(ropes, place, append(ropes[place], delta, position))
-    return made(position + 1, None, NO_PEN, state._live, ropes, conversation, state._session)
 
 
 def start(kind: str, *, sdk: bool) -> Short:

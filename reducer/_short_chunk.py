@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from reducer._cases._entities import is_cut
 from reducer._records import CALL, REASONING, TEXT
-from reducer._short import Short, appended
-from reducer._state import State
+from reducer._short import Short
+from reducer._state import NO_PEN, State, made, ropes_of, with_rope
+from reducer._text import append
 
 _ABSENT: Any = object()
 
@@ -49,7 +51,21 @@ def chunk(kind: str, *, sdk: bool) -> Short:
             said = getattr(event, field)
             if said is not None and (type(said) is not str or said != stream.established.get(established)):
                 return None
-        return appended(state, stream.key, event.delta, tag)
+        delta, one = event.delta, state.live.get(stream.key)
+        if one is None or type(delta) is not str or not delta:
+            return None
+        entity, first, _, place, quiet = one
+        conversation = state.conversation
+        if (
+            not quiet
+            or (tag is not None and tag != entity.tag)
+            or (not is_call and first < conversation.opened and is_cut(conversation, entity, first))
+        ):
+            return None
+        # Not at the pen, which is for contents: the next of those ends the stream.
+        ropes = ropes_of(state)
+        ropes = with_rope(ropes, place, append(ropes[place], delta, state.position))
+        return made(state.position + 1, None, NO_PEN, state.live, ropes, conversation, state.session)
 
     return go_on
 

@@ -82,8 +82,10 @@ Ropes: TypeAlias = "tuple[Any, ...] | PVector[Any]"
 
 HOLE: tuple[()] = ()
 
-Pen: TypeAlias = "tuple[type | None, str, str, str | None, int]"
+Pen: TypeAlias = "tuple[type | str | None, str, str, str | None, int]"
 """Where the last delta went: its class, the field that names the entity, that name, the entity's tag, its text's place.
+
+A decoded delta leaves its kind in place of the class: what `fold` reads from an SDK object is not all there.
 
 A stream is mostly deltas for the entity that the last delta was for. For those nothing has to be looked up: whatever
 could have cut the row or closed the entity has put the pen down. States are equal whatever entity it is at.
