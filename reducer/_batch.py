@@ -20,8 +20,9 @@ from reducer._table import CONTENT
 def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PLR0912, PLR0915 - as in `fold`
     """Return the state after all `events`: the same as folding them one by one, faster. Raises as `fold` does."""
     draft, position = Draft(), state.position
+    # Never another dict: a draft that takes a state clears these in place.
     written = draft.open
-    # A state that the draft has yet to take: it does so for the first event that it may take in.
+    # A state that is ahead of the draft, which takes it for the first event that may go in.
     ahead: State | None = state
     # While events are deltas for one entity: that entity, its deltas, how many of them are counted in `position`, and
     # the class of the events, in `said` for objects of an SDK and in `told` for what was decoded.
@@ -68,13 +69,13 @@ def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PL
                 one = said = told = None
             is_delta = cls in _WRITES
             if not is_delta:
-                way = _TAKES.get(cls)
+                way = _WAY_OF.get(cls)
                 if way is None:
                     if cls is dict or isinstance(event, Mapping):
                         event = admitted(event)  # noqa: PLW2901 - what it says, in the form that has short ways
                         cls = type(event)
                     is_delta = cls in _WRITES
-                    way = _never if is_delta else _TAKES.get(cls) or _takes(cls)
+                    way = _never if is_delta else _WAY_OF.get(cls) or _way_of(cls)
                 if way is not _never:
                     if ahead is not None:
                         draft.take(ahead)
@@ -126,13 +127,13 @@ def fold_all(state: State, events: Iterable[object]) -> State:  # noqa: C901, PL
     return draft.settle(position) if ahead is None else ahead
 
 
-_TAKES: dict[type, Way] = {}
-"""How a draft takes in the events of a class: like the dicts in `_routes`, which say of what type they are."""
+_WAY_OF: dict[type, Way] = {}
+"""The way of each class into a draft, found with its first event and kept, as in `_routes`."""
 _WRITES: dict[type, tuple[str, str, bool]] = {}
 """The deltas, which `fold_all` gathers itself: what they write to, the field that names it, if they are an SDK's."""
 
 
-def _takes(cls: type) -> Way:
+def _way_of(cls: type) -> Way:
     """Return how a draft takes in the first event of a class, and keep how it takes in the next."""
     if cls not in ROUTES:
         return _never
@@ -142,7 +143,7 @@ def _takes(cls: type) -> Way:
         _WRITES[cls] = kind, "tool_call_id" if kind == CALL else "message_id", not route.ready
         return _never
     maker = WAYS.get(route.kind) if cls in SHORTS else None
-    way = _TAKES[cls] = _never if maker is None else maker(not route.ready)
+    way = _WAY_OF[cls] = _never if maker is None else maker(not route.ready)
     return way
 
 

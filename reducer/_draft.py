@@ -3,26 +3,24 @@
 A state is never changed, so to fold one event means to copy what it changes. Many events in one call need one copy:
 the draft gathers what they change, and `settle` makes the state of it. The draft never outlives the call.
 
-While something is written it is known by its id alone, a dict for each kind: to hash a string costs nothing, it keeps
-its hash, and a tuple does not.
+While something is written it stands under its id alone, in a dict for its kind: a string keeps its hash, a tuple is
+hashed on each look-up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from reducer._index import SMALL, Index, assoc
 from reducer._live import with_open, without
-from reducer._records import CALL, REASONING, TEXT, Call, Closed, Cuts, Entry, Key, Owner
+from reducer._records import CALL, REASONING, TEXT, Call, Closed, Cuts, Entry, Key, Owner, filled
 from reducer._state import NO_PEN, State, made, put_down
 from reducer._text import append
 
-_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
-
 
 class DraftLane:
-    """A lane while it is written: as `Lane`, which `was` it before."""
+    """A lane while it is written: the fields of `Lane`, and in `was` what they were."""
 
     __slots__ = ("groups", "latest", "reasoning", "text", "was")
 
@@ -39,7 +37,8 @@ class Writing:
     than the text did. `lane` is the lane that can cut its row.
     """
 
-    # Filled by `Draft.opens`, in place: a constructor would take longer than all the rest.
+    # Filled in place by `Draft.opens`, and by `Draft.ended_call` but for `lane`, `place` and `last`, which nobody asks
+    # of a call that has ended: a constructor would take longer than all the rest.
     __slots__ = (
         "answered",
         "at",
@@ -77,7 +76,7 @@ class Writing:
     def done(self) -> Closed:
         """Return what it is by now."""
         self.pack()
-        entity = _new(Call, (*self.entity, self.answered)) if self.key[0] == CALL else self.entity
+        entity = filled(Call, (*self.entity, self.answered)) if self.key[0] == CALL else self.entity
         return (entity, self.first, self.at, self.rope)
 
 
@@ -93,15 +92,15 @@ class Draft:
         """Go on from `state`, to which nothing was added."""
         self.state = state = put_down(state)
         conversation, session = state.conversation, state.session
-        self.live, self.before = state.live, conversation.index.get
+        self.live, self.indexed = state.live, conversation.index.get
         # Most logs are folded from their first event on, and then there is nothing to look up in front of the draft.
-        self.is_late = bool(conversation.index.rest or conversation.index.top)
+        self.has_index = bool(conversation.index.rest or conversation.index.top)
         self.run: int = session.active
         self.owners = session.scope.owners
         # Which events may be taken in at all: no chunk stream is open, and nothing waits for what opens.
         self.is_plain = conversation.streams is None
         self.is_ready = bool(self.run) and self.is_plain and not conversation.unclaimed
-        self.is_early, self.is_asked = bool(conversation.early), bool(session.interrupts)
+        self.has_early, self.has_interrupts = bool(conversation.early), bool(session.interrupts)
         for written in self.open.values():
             written.clear()
         self.ended.clear()
@@ -118,7 +117,7 @@ class Draft:
     def entry(self, key: Key | str) -> Any:
         """Return what the index has under `key`, which is no call, or `None`."""
         found = self.index.get(key)
-        return self.before(key) if found is None and self.is_late else found
+        return self.indexed(key) if found is None and self.has_index else found
 
     def lane(self, owner: Owner) -> DraftLane:
         """Return the lane of `owner`."""
@@ -154,9 +153,9 @@ class Draft:
     def ended_call(self, name: str) -> Writing | None:
         """Return the call `name` that has ended, or `None`."""
         one = self.ended.get(name)
-        if one is None and self.is_late:
+        if one is None and self.has_index:
             key = (CALL, name)
-            entry = self.before(key)
+            entry = self.indexed(key)
             if entry is not None:
                 one = self.ended[name] = Writing()
                 called, one.first, one.at, one.rope = entry
@@ -177,7 +176,7 @@ class Draft:
         if self.opened != conversation.opened or index:
             conversation = conversation._replace(
                 timeline=conversation.timeline.extend(self.rows),
-                index=conversation.index.put_all(index) if self.is_late else Index.of(index),
+                index=conversation.index.put_all(index) if self.has_index else Index.of(index),
                 lanes=self._lanes(),
                 opened=self.opened,
             )
@@ -187,12 +186,13 @@ class Draft:
         for key in self.closed:
             state = without(state, key)
         opened = [one for written in self.open.values() for one in written.values()]
+        # In the order in which they opened, as `fold` leaves them.
         for one in sorted(opened, key=lambda one: one.first):
             if one.deltas or one.changed or one.place < 0:
                 state = with_open(state, one.key, Entry(*one.done()))
         return state
 
-    def _lanes(self) -> Any:
+    def _lanes(self) -> Mapping[Owner, Cuts]:
         """Return all lanes, those that were written with what they are now."""
         lanes = self.state.conversation.lanes
         for owner, lane in self.lanes.items():

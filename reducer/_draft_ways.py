@@ -1,6 +1,7 @@
-"""How ordinary events go into a draft: each as the short way of its type, with the same questions.
+"""How ordinary events go into a draft: each as the short way of its type.
 
-A way returns whether it took the event in. Where it did not, it has changed nothing, and the event is folded.
+A way asks what the short way asks, but for how many of anything there may be. It returns whether it took the event in.
+Where it did not, it has changed nothing, and the event is folded.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from typing import Any, TypeAlias
 from reducer import _short_state
 from reducer._draft import Draft
 from reducer._index import SMALL
-from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Closed, Key, Message, Result, Row
+from reducer._records import ACTIVITY, CALL, REASONING, RESULT, TEXT, Call, Closed, Key, Message, Result, Row, filled
 from reducer._short import NO_ROWS, ROLES, TOOL
 from reducer._short_value import with_value
 
 Way: TypeAlias = "Callable[[Draft, int, Any], bool]"
 
-_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
-_RUN, _PLACE, _VALUE = 5, 6, 11  # of a call
+_RUN, _PLACE, _VALUE = map(Call._fields.index, ("run", "place", "value"))
 
 
 def start(kind: str, *, sdk: bool) -> Way:
@@ -47,7 +47,7 @@ def start(kind: str, *, sdk: bool) -> Way:
             or (draft.owners and draft.owners.get(key, tag) != tag)
             or (not is_text and (spans is None or (spans and spans.get(name, tag) != tag)))
             or name in draft.index
-            or (draft.is_late and draft.before(name) is not None)
+            or (draft.has_index and draft.indexed(name) is not None)
         ):
             return False
         lane = draft.lanes.get(tag) or draft.lane(tag)
@@ -57,7 +57,7 @@ def start(kind: str, *, sdk: bool) -> Way:
             lane.text = position
         role = role or "assistant"
         said = (kind, name, role, speaker, tag, tag, draft.run, True, True, False, None, None, None, None, NO_ROWS)
-        draft.opens(key, _new(Message, said), tag, lane, position)
+        draft.opens(key, filled(Message, said), tag, lane, position)
         draft.rows.append(key)
         draft.index[name] = key
         draft.opened = position
@@ -110,7 +110,7 @@ def call(*, sdk: bool) -> Way:
         owners, index = draft.owners, draft.index
         if (
             not draft.is_ready
-            or draft.is_early
+            or draft.has_early
             or type(name) is not str
             or type(tool) is not str
             or (parent is not None and type(parent) is not str)
@@ -120,7 +120,7 @@ def call(*, sdk: bool) -> Way:
             or (owners and key in owners)
             or name in draft.ended
             or name in draft.open[CALL]
-            or (draft.is_late and draft.before(key) is not None)
+            or (draft.has_index and draft.indexed(key) is not None)
             or (draft.live and key in draft.live)
         ):
             return False
@@ -135,8 +135,8 @@ def call(*, sdk: bool) -> Way:
                 if owners and holder in owners:
                     return False
                 said = (TEXT, holder[1], "assistant", None, tag, tag, draft.run, False, False, False)
-                message = _new(
-                    Message, (*said, None, None, None, None, NO_ROWS.append(_new(Row, (position, position, None))))
+                message = filled(
+                    Message, (*said, None, None, None, None, NO_ROWS.append(filled(Row, (position, position, None))))
                 )
                 group, row, is_new = 0, (message, -1, position, None), True
             else:
@@ -162,14 +162,14 @@ def call(*, sdk: bool) -> Way:
                     if one is not None:
                         return False
                     # What the message has said, or the result of a call before, stands between: a row of its own.
-                    rows = message.rows if first < 0 else message.rows.append(_new(Row, entry[1:4]))
+                    rows = message.rows if first < 0 else message.rows.append(filled(Row, entry[1:4]))
                     group = len(rows)
-                    message = _new(Message, (*message[:-1], rows.append(_new(Row, (position, position, None)))))
+                    message = filled(Message, (*message[:-1], rows.append(filled(Row, (position, position, None)))))
                     row = (message, -1, position, None)
         if groups.get(holder) != group:
             if len(groups) >= SMALL:
                 return False
-            # In place: the groups that a lane had in front of the draft are not the draft's to change.
+            # A new dict: the one that the lane had in front of the draft is a state's.
             groups = lane.groups = {**groups, holder: group}
             lane.latest = holder
         if row is not None:
@@ -199,7 +199,7 @@ def result(*, sdk: bool) -> Way:
             tag, metadata, odd = event.subagent_run_id, event.metadata, event.notes
         if (
             not draft.is_ready
-            or draft.is_asked
+            or draft.has_interrupts
             or type(said) is not str
             or type(name) is not str
             or type(answers) is not str
@@ -216,7 +216,7 @@ def result(*, sdk: bool) -> Way:
             return False
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, draft.run)
-        draft.index[key] = (_new(Result, told), position, position, None)
+        draft.index[key] = (filled(Result, told), position, position, None)
         draft.index[name] = key
         called.answered = called.changed = True
         lane = draft.lanes.get(tag) or draft.lane(tag)
@@ -322,7 +322,7 @@ def sealed(*, sdk: bool) -> Way:
 
 
 def shared(kind: str, *, sdk: bool) -> Way:
-    """Replace or patch the shared state, which no text is asked about."""
+    """Replace or patch the shared state; texts have nothing to do with it."""
     short = _short_state.SHORT[kind][0](sdk)
 
     def change(draft: Draft, _: int, event: Any) -> bool:

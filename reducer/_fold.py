@@ -9,7 +9,7 @@ each case the fold does what no case has to know:
 3. The event ends the chunk streams that it ends by arriving.
 4. The position advances by one.
 
-What ordinary streams are made of skips all of that: see `_short`, `_short_value` and `_short_state`.
+What ordinary streams are made of skips all of that: see `_short` and its neighbours `_short_*`.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def fold(state: State, event: object) -> State:  # noqa: C901, PLR0912, PLR0915 
     last, identity, name, owner, place = pen
     try:
         if cls is last or cls in DELTAS:
-            # As `_short.content`, here and once more: most of a stream is deltas, and a call more would be a tenth of
-            # what one costs. Fields are read from the object's dict, for less than by name.
+            # As `_short.content`, in line here and in `fold_all`: most of a stream is deltas, and a call more would be
+            # a tenth of what one costs. Fields are read from the object's dict, for less than by name.
             fields = event.__dict__
             position, rope, live = state._position, state._rope, state._live
             ropes, conversation = state._ropes, state._conversation

@@ -7,14 +7,12 @@ as the specification's consumer would have met them: one message per id, where i
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reducer._names import Taken
-from reducer._records import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row
+from reducer._records import CALL, REASONING, RESULT, TEXT, Entry, Key, Owner, Row, filled
 from reducer._state import State, closed, closed_entry, held, opened
-
-_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 class Shown(NamedTuple):
@@ -62,7 +60,7 @@ class Conversed:
             message, first, last, rope = self.entries[key]
             rows = tuple(message.rows)
             if first >= 0:
-                rows += (_new(Row, (first, last, rope)),)
+                rows += (filled(Row, (first, last, rope)),)
             self._rows[key] = rows
         return rows
 
@@ -248,7 +246,7 @@ def _joined(look: Conversed) -> list[Shown]:
                 rope = entry[3]
                 if rope is None and not entity.stated and entity.value is None:
                     continue
-                messages.append(_new(Shown, (key, entry, (_new(Row, (entry[1], entry[2], rope)),), 0, ())))
+                messages.append(filled(Shown, (key, entry, (filled(Row, (entry[1], entry[2], rope)),), 0, ())))
                 last[lane] = last_text[lane] = number
                 continue
             ordinal = counts.get(key, 0)
@@ -270,7 +268,7 @@ def _joined(look: Conversed) -> list[Shown]:
                 messages.append(Shown(key, entry, (row,), ordinal, calls))
             last[lane] = last_text[lane] = number
             continue
-        messages.append(_new(Shown, (key, entry, (), 0, ())))
+        messages.append(filled(Shown, (key, entry, (), 0, ())))
         last[lane] = number
         call = entries.get((CALL, key[2])) if kind == RESULT else None
         if call is None or call.entity.place is None or call.entity.owner != lane:

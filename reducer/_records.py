@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import attrs
@@ -11,10 +11,14 @@ from pyrsistent import PVector, pvector
 from reducer._frozen import Frozen, Object
 from reducer._text import Rope, same_text
 
+filled: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
+"""A record straight from its fields, without its constructor in Python."""
+
 TEXT, REASONING, CALL, RESULT, ACTIVITY = "text", "reasoning", "call", "result", "activity"
 
 Key = tuple[str, ...]
-"""What an entity is known by: its kind and id; a result's message id and call id; an older call's id and position."""
+"""What an entity is known by: its kind, its id, and where that is not enough a third, which is a result's call, an
+older call's home, or the role of a text beside another."""
 
 Owner: TypeAlias = "str | None"
 """The subagent invocation that something belongs to; `None` is the parent agent."""
@@ -86,9 +90,9 @@ class Call(NamedTuple):
     stated: bool = False
     echo: int | None = None
     metadata: Object | None = None
+    # The last three in this order: a result makes the call anew with the last one, a draft writes them by place.
     value: str | None = None
     value_type: str | None = None
-    # Last, since a result makes the call anew with it.
     answered: bool = False
 
 

@@ -1,7 +1,7 @@
 """Which way the events of a class go: found with the first of them, and kept.
 
-The dicts here are looked into for every event, and are the only thing that the fold keeps between calls: what it knows
-of a class never changes.
+The dicts here are looked into for every event. Like whatever else is kept between calls they hold what is known of a
+class, which never changes.
 """
 
 from __future__ import annotations

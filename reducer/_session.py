@@ -1,4 +1,4 @@
-"""The session: what is not conversation. The runs, what is in the scope of one, the anomalies."""
+"""The session: the shared state, the runs, the interrupts, the anomalies, and what is in the scope of a run."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Session:
     anomalies: Anomalies = Anomalies()
     thread_id: str | None = None
     begun: bool = False
-    scope: Scope = Scope()  # noqa: RUF009 - nobody changes it
+    scope: Scope = Scope()  # noqa: RUF009 - nobody changes it, nor the dicts in it
     active: int = 0
 
     def _replace(self, **changes: Any) -> Session:

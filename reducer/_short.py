@@ -6,8 +6,8 @@ dict is good for. Then the event takes the long way, which decides. A law holds 
 short way at all every state is the same.
 
 They are fast for what they leave out: one look-up instead of several, one new record of each sort, made straight from
-its fields, without a constructor in Python. Fields of an SDK object are read from its dict, for a quarter of what they
-cost by name. `docs/explanation/cost.md` has the figures.
+its fields, without a constructor in Python. Fields of an SDK object are read from its dict, which costs
+less. `docs/explanation/cost.md` has the figures.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from pyrsistent import PVector, pvector
 from reducer._cases._entities import is_cut
 from reducer._index import SMALL, assoc
 from reducer._interrupts import NO_INTERRUPTS
-from reducer._records import CALL, REASONING, RESULT, TEXT, Call, Cuts, Key, Message, Owner, Result, Row
+from reducer._records import CALL, REASONING, RESULT, TEXT, Call, Cuts, Key, Message, Owner, Result, Row, filled
 from reducer._session import Scope
 from reducer._state import HOLE, NO_PEN, Open, State, made, moved, with_rope
 from reducer._text import append, pack
 
 Short: TypeAlias = "Callable[[State, Any], State | None]"
 
-_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 NO_ROWS: PVector[Row] = pvector()
-_NO_GROUPS: dict[Key, int] = {}
+_NO_GROUPS: Mapping[Key, int] = {}
 _ONE_ROPE = (None,)
 TOOL = (None, "tool")
 ROLES: dict[str, frozenset[str | None]] = {
@@ -115,7 +114,7 @@ def start(kind: str, *, sdk: bool) -> Short:
         # In one literal, since each star in it would cost as much as all of it.
         role = role or "assistant"
         said = (kind, name, role, speaker, tag, tag, run, True, True, False, None, None, None, None, NO_ROWS)
-        one = (_new(Message, said), position, position, len(live), True)
+        one = (filled(Message, said), position, position, len(live), True)
         if live or ropes:
             if pen is not NO_PEN:
                 ropes = with_rope(ropes, pen[4], rope)
@@ -147,7 +146,8 @@ def end(kind: str, *, sdk: bool) -> Short:
         if one is None or metadata is not None or odd or conversation.streams is not None or not is_narrow(live):
             return None
         entity, first, _, place, quiet = one
-        # A call that is not quiet repeats what was stated. Whose what is not quiet is another may have said.
+        # What is not quiet takes the long way where that matters: a call may repeat what was stated, and in a run
+        # another event may have said whose a message is.
         if (tag is not None and not (quiet and tag == entity.tag)) or not (quiet or (not is_call and session.active)):
             return None
         if pen[4] == place:
@@ -211,8 +211,8 @@ def call(*, sdk: bool) -> Short:
                 if known is not None or (owners and holder in owners):
                     return None
                 said = (TEXT, holder[1], "assistant", None, tag, tag, run, False, False, False)
-                message = _new(
-                    Message, (*said, None, None, None, None, NO_ROWS.append(_new(Row, (position, position, None))))
+                message = filled(
+                    Message, (*said, None, None, None, None, NO_ROWS.append(filled(Row, (position, position, None))))
                 )
                 index = index.put_all({holder: (message, -1, position, None), holder[1]: holder})
                 group, timeline = 0, timeline.append(holder)
@@ -233,9 +233,9 @@ def call(*, sdk: bool) -> Short:
                     if holder in live:
                         return None
                     # What the message has said, or the result of a call before, stands between: a row of its own.
-                    rows = message.rows if first < 0 else message.rows.append(_new(Row, one[1:4]))
+                    rows = message.rows if first < 0 else message.rows.append(filled(Row, one[1:4]))
                     group = len(rows)
-                    message = _new(Message, (*message[:-1], rows.append(_new(Row, (position, position, None)))))
+                    message = filled(Message, (*message[:-1], rows.append(filled(Row, (position, position, None)))))
                     index = index.put(holder, (message, -1, position, None))
                     timeline = timeline.append(holder)
         if groups.get(holder) != group:
@@ -244,7 +244,7 @@ def call(*, sdk: bool) -> Short:
                 return None
         home, place = name if parent is None else parent, (holder, group)
         called = (name, tool, home, tag, tag, run, place, 0, False, None, None, None, None, False)
-        open_one = (_new(Call, called), position, position, len(live), True)
+        open_one = (filled(Call, called), position, position, len(live), True)
         if live or ropes:
             if pen is not NO_PEN:
                 ropes = with_rope(ropes, pen[4], rope)
@@ -294,8 +294,8 @@ def result(*, sdk: bool) -> Short:
         key: Key = (RESULT, name, answers)
         told = (name, answers, tag, said, None, False, None, None, None, tag, session.active)
         called, first, last, written = answered
-        called = (_new(Call, (*called[:-1], True)), first, last, written)
-        index = index.put_all({key: (_new(Result, told), position, position, None), call_key: called, name: key})
+        called = (filled(Call, (*called[:-1], True)), first, last, written)
+        index = index.put_all({key: (filled(Result, told), position, position, None), call_key: called, name: key})
         lane = (position, position, _NO_GROUPS, None)
         lanes = {tag: lane} if tag in lanes and len(lanes) == 1 else in_lane(lanes, tag, lane)
         timeline = timeline.append(key)
@@ -375,7 +375,7 @@ def closing(live: Any, ropes: Any, key: Key, place: int) -> tuple[Any, Any]:
     return live, ropes[:place] if place == len(ropes) - 1 else with_rope(ropes, place, HOLE)  # type: ignore[arg-type]
 
 
-def in_lane(lanes: Any, owner: Owner, lane: Cuts) -> Any:
+def in_lane(lanes: Mapping[Owner, Cuts], owner: Owner, lane: Cuts) -> Mapping[Owner, Cuts]:
     """Return `lanes` with that of `owner`."""
     if type(lanes) is not dict or len(lanes) >= SMALL:
         return assoc(lanes, owner, lane)
@@ -398,4 +398,5 @@ SHORT: dict[str, tuple[Callable[[bool], Short], tuple[str, ...]]] = {
     "TOOL_CALL_END": (lambda sdk: end(CALL, sdk=sdk), ("tool_call_id",)),
     "TOOL_CALL_RESULT": (lambda sdk: result(sdk=sdk), ("message_id", "tool_call_id", "content", "role")),
 }
-"""The types that have a short way: how to make it, and the fields it reads besides `metadata` and `subagent_run_id`."""
+"""The types that have a short way: how to make it, and the fields, besides `metadata` and `subagent_run_id`, without
+which a class of the SDK has none."""

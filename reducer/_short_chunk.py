@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from reducer._cases._entities import is_cut
+from reducer._index import ABSENT
 from reducer._records import CALL, REASONING, TEXT
 from reducer._short import Short
 from reducer._state import NO_PEN, State, made, ropes_of, with_rope
 from reducer._text import append
-
-_ABSENT: Any = object()
 
 
 def chunk(kind: str, *, sdk: bool) -> Short:
@@ -37,7 +36,7 @@ def chunk(kind: str, *, sdk: bool) -> Short:
             return None
         name, tag = getattr(event, identity), event.subagent_run_id
         # The lane of the last chunk of this kind, which is most often this one's too.
-        lane = streams.recent.get(kind, _ABSENT)
+        lane = streams.recent.get(kind, ABSENT)
         stream = streams.lanes.get(lane)
         if (
             stream is None
@@ -47,9 +46,9 @@ def chunk(kind: str, *, sdk: bool) -> Short:
             or (event.__pydantic_extra__ if sdk else event.notes)
         ):
             return None
-        for field, established in repeated:
+        for field, wire in repeated:
             said = getattr(event, field)
-            if said is not None and (type(said) is not str or said != stream.established.get(established)):
+            if said is not None and (type(said) is not str or said != stream.established.get(wire)):
                 return None
         delta, one = event.delta, state.live.get(stream.key)
         if one is None or type(delta) is not str or not delta:

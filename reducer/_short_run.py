@@ -10,6 +10,7 @@ from typing import Any
 
 from reducer._cases.run import SPEAKS
 from reducer._interrupts import NO_INTERRUPTS
+from reducer._records import filled
 from reducer._session import Run, Scope, Session
 from reducer._short import Short
 from reducer._state import NO_PEN, Conversation, State, made
@@ -18,7 +19,6 @@ _KNOWN = frozenset({None, *(f"{SPEAKS[0]}.{minor}" for minor in range(SPEAKS[1] 
 _NOTHING = Scope()
 _HOW_IT_WENT: tuple[Any, ...] = Run(None, None, 0, 0)[7:]
 """What nobody knows of a run that begins."""
-_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 def started(*, sdk: bool) -> Short:
@@ -44,7 +44,7 @@ def started(*, sdk: bool) -> Short:
         ):
             return None
         runs = session.runs.append(
-            _new(Run, (name, thread, position, position, "running", parent, version, *_HOW_IT_WENT))
+            filled(Run, (name, thread, position, position, "running", parent, version, *_HOW_IT_WENT))
         )
         session = Session(
             session.shared, runs, session.interrupts, session.anomalies, thread, True, _NOTHING, len(runs)
@@ -76,7 +76,7 @@ def finished(*, sdk: bool) -> Short:
         run = session.runs[-1]
         if event.run_id != run.run_id or event.thread_id != run.thread_id:
             return None
-        runs = session.runs.set(len(session.runs) - 1, _new(Run, (*run[:3], position, "finished", *run[5:])))
+        runs = session.runs.set(len(session.runs) - 1, filled(Run, (*run[:3], position, "finished", *run[5:])))
         # Whoever did not tell the input did not say what it answers.
         interrupts = session.interrupts if run.echoed else NO_INTERRUPTS
         session = Session(

@@ -16,14 +16,13 @@ from pyrsistent import PVector
 from reducer._frozen import ABSENT, Frozen, Object, Unfreezable, freeze, members
 from reducer._index import Index
 from reducer._patch import MalformedOperation, PatchError, apply
-from reducer._records import ACTIVITY, Activity, Key
+from reducer._records import ACTIVITY, Activity, Key, filled
 from reducer._shapes import SAFE_INTEGER
 from reducer._short import Short
 from reducer._state import State, made, moved
 
 _Fill: TypeAlias = "Callable[[State, Any, Any], State | None]"
 
-_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 _TEXT_OR_NONE = frozenset({str, type(None)})
 _REFUSED = (PatchError, MalformedOperation, Unfreezable)
 _LENGTHS: Final = {"add": 3, "replace": 3, "test": 3, "remove": 2}
@@ -166,7 +165,7 @@ def _with_activity(
     state: State, timeline: PVector[Key], index: Index[Any, Any], key: Key, told: tuple[Any, ...], first: int
 ) -> State:
     before = state.conversation
-    index = index.put(key, (_new(Activity, told), first, state.position, None))
+    index = index.put(key, (filled(Activity, told), first, state.position, None))
     # It cuts nothing, and no chunk stream is its business.
     lanes, opened = before.lanes, before.opened
     return moved(state, state.rope, state.pen, state.live, state.ropes, timeline, index, lanes, opened)

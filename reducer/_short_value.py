@@ -5,15 +5,12 @@ As `_short` says: what is out of the ordinary, such as an id that several messag
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from reducer._index import SMALL
-from reducer._records import ACTIVITY, CALL, TEXT, Call, Key, Message, Result
+from reducer._records import ACTIVITY, CALL, TEXT, Call, Key, Message, Result, filled
 from reducer._short import Short
 from reducer._state import State, made, moved
-
-_new: Callable[[type, tuple[Any, ...]], Any] = tuple.__new__
 
 
 def sealed(*, sdk: bool) -> Short:
@@ -70,7 +67,7 @@ def with_value(entity: Any, value: str, value_type: str | None) -> Any:
     """Return what `entity._replace` would, in half the time."""
     kind = type(entity)
     at = _AT[kind]
-    return _new(kind, (*entity[:at], value, value_type, *entity[at + 2 :]))
+    return filled(kind, (*entity[:at], value, value_type, *entity[at + 2 :]))
 
 
 SHORT = {

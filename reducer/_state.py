@@ -1,4 +1,4 @@
-"""The state: one immutable record, and the records of its concerns.
+"""The state and the conversation in it; their records are in `_records`, the session in `_session`.
 
 Hot and cold are kept apart. What a delta changes lies at the top: the position and `rope`, the text that the pen is
 writing. What openings and ends change is `live`, the open entities, and the conversation; runs, shared state and
@@ -46,7 +46,8 @@ class Conversation:
     def _replace(self, **changes: Any) -> Conversation:
         after = Conversation()
         for name in self.__slots__:
-            setattr(after, name, changes[name] if name in changes else getattr(self, name))
+            setattr(after, name, changes.pop(name) if name in changes else getattr(self, name))
+        assert not changes
         return after
 
     def __eq__(self, other: object) -> bool:
@@ -102,7 +103,7 @@ class State:
     """
 
     # One is made for every event. To fill the slots of a bare object and to read them takes half of what a tuple's
-    # subclass takes, and a fifth of an attrs record; `fold` does so in place, everything else by `made`.
+    # subclass takes; `fold` and `moved` do so in place, everything else by `made`.
     __slots__ = ("_conversation", "_live", "_pen", "_position", "_rope", "_ropes", "_session")
 
     _position: int

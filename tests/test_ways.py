@@ -5,16 +5,13 @@ All ways are held to the long one, from the first event on and from every moment
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import pytest
-from ag_ui.core import Event as AnyEvent
-from pydantic import TypeAdapter, ValidationError
 
 from reducer import EMPTY, decode, fold, fold_all, project
-from tests.test_short import long_way
-
-ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyEvent)
+from tests.test_short import long_way, said
 
 Wire = dict[str, Any]
 
@@ -150,7 +147,7 @@ LOGS: dict[str, list[Wire]] = {
         thought("START", "g", subagentRunId="u"),
     ],
     "a span in a chunk stream": [RUN, text("CHUNK", "m", delta="x"), span("START", "g"), text("CHUNK", "m", delta="y")],
-    "a span that ends a chunk stream": [RUN, text("CHUNK", "m", delta="x"), span("START", "g")],
+    "a span that ends a chunk stream, and is the last event": [RUN, text("CHUNK", "m", delta="x"), span("START", "g")],
     "a span's end that ends a chunk stream": [
         *(RUN, span("START", "g"), thought("START", "g"), thought("END", "g")),
         *(text("CHUNK", "m", delta="x"), span("END", "g")),
@@ -199,6 +196,12 @@ LOGS: dict[str, list[Wire]] = {
         *(value("m", subagentRunId="s"), text("START", "m", subagentRunId="u")),
     ],
     "a value of an activity": [RUN, ACTIVITY, value("m")],
+    "deltas that were decoded and deltas that were not": [
+        *(RUN, text("START", "m"), text("CONTENT", "m", delta="x"), text("CONTENT", "m", delta="y")),
+        *(call("START", "c"), call("ARGS", "c", delta="x"), call("ARGS", "c", delta="y"), text("START", "n")),
+        *(text("CONTENT", "n", delta="x"), call("ARGS", "c", delta="z"), text("CONTENT", "n", delta="y")),
+        *(call("ARGS", "c", delta="!"), text("CONTENT", "n", delta="z", subagentRunId="u")),
+    ],
     "a delta in a chunk stream": [
         *(RUN, text("CHUNK", "m", delta="x", metadata={"k": 1}), text("CONTENT", "m", delta="y")),
     ],
@@ -218,36 +221,36 @@ LOGS: dict[str, list[Wire]] = {
     "a run with a chunk stream open": [text("CHUNK", "m", delta="x"), RUN, text("CHUNK", "m", delta="y")],
     "a run whose input is told": [told(SAID)],
     "a run of another version": [{**RUN, "protocolVersion": "1.1"}, END, {**AGAIN, "protocolVersion": "1.2"}],
-    "a run of a run": [RUN, END, {**AGAIN, "parentRunId": "r"}],
+    "a run with a parent run": [RUN, END, {**AGAIN, "parentRunId": "r"}],
     "a run on another thread": [RUN, END, {**AGAIN, "threadId": "u"}],
-    "a run of what nobody described": [{**RUN, "surplus": 1}, {**END, "surplus": 1}],
-    "a run that is told about": [{**RUN, "metadata": {"k": 1}}, {**END, "metadata": {"k": 1}}],
+    "a run with an unknown property": [{**RUN, "surplus": 1}, {**END, "surplus": 1}],
+    "a run with metadata": [{**RUN, "metadata": {"k": 1}}, {**END, "metadata": {"k": 1}}],
     "an end of a text in the run after it": [
         *(RUN, text("START", "m"), text("CONTENT", "m", delta="x"), text("END", "m"), END),
         *(AGAIN, call("START", "c", parentMessageId="m"), text("CONTENT", "m", delta="y"), text("END", "m")),
     ],
-    "an end without a run": [END, RUN, END, END],
-    "an end with something open": [RUN, text("START", "m"), call("START", "c"), END],
-    "an end with a chunk stream open": [RUN, text("CHUNK", "m", delta="x"), END],
+    "a run's end without a run": [END, RUN, END, END],
+    "a run's end with something open": [RUN, text("START", "m"), call("START", "c"), END],
+    "a run's end with a chunk stream open": [RUN, text("CHUNK", "m", delta="x"), END],
     "a run with a chunk stream open, and its text closed": [
         *(text("CHUNK", "m", delta="x", subagentRunId="s"), text("END", "m"), RUN),
     ],
-    "an end with a chunk stream open, and its text closed": [
+    "a run's end with a chunk stream open, and its text closed": [
         *(RUN, text("CHUNK", "m", delta="x", subagentRunId="s"), text("END", "m"), END),
     ],
-    "an end with a span open": [RUN, span("START", "m"), END, AGAIN, span("START", "m")],
-    "an end with a step open": [RUN, {"type": "STEP_STARTED", "stepName": "p"}, END],
-    "an end with a subagent open": [
+    "a run's end with a span open": [RUN, span("START", "m"), END, AGAIN, span("START", "m")],
+    "a run's end with a step open": [RUN, {"type": "STEP_STARTED", "stepName": "p"}, END],
+    "a run's end with a subagent open": [
         *(RUN, {"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "n"}, END),
         {"type": "SUBAGENT_FINISHED", "subagentRunId": "s"},
     ],
-    "an end of another run": [RUN, {**END, "runId": "other"}],
-    "an end on another thread": [RUN, {**END, "threadId": "other"}],
-    "an end that asks, and one that answers without saying": [RUN, ASKING, AGAIN, {**END, "runId": "r2"}],
-    "an end that asks, and one that says what it answers": [
+    "a run's end that names another": [RUN, {**END, "runId": "other"}],
+    "a run's end on another thread": [RUN, {**END, "threadId": "other"}],
+    "a run's end that asks, and one that answers without saying": [RUN, ASKING, AGAIN, {**END, "runId": "r2"}],
+    "a run's end that asks, and one that says what it answers": [
         *(RUN, ASKING, {**told(SAID), "runId": "r"}, END),
     ],
-    "an end that says how it went": [
+    "a run's end that says how it went": [
         *(RUN, {**END, "outcome": {"type": "success"}, "result": {"a": [1]}}, RUN, {**END, "result": 1}),
         *(RUN, {**END, "usage": [{"model": "m", "inputTokens": 1}]}, RUN, {**END, "outcome": {"type": "cancelled"}}),
     ],
@@ -260,17 +263,9 @@ LOGS: dict[str, list[Wire]] = {
 }
 
 
-def said(event: Wire) -> Any:
-    """Return the event as an object of the installed SDK, if that can say it."""
-    try:
-        return ADAPTER.validate_python(event)
-    except ValidationError:
-        return event
-
-
 @pytest.mark.parametrize("form", [dict, decode, said], ids=["mappings", "decoded", "objects"])
 @pytest.mark.parametrize("log", LOGS.values(), ids=LOGS)
-def test_asked(log: list[Wire], form: Any) -> None:
+def test_alike(log: list[Wire], form: Any) -> None:
     """The log folds to the same states on all ways, one by one and many at once, begun anywhere."""
     events = [form(event) for event in log]
     states = [EMPTY]
@@ -285,3 +280,6 @@ def test_asked(log: list[Wire], form: Any) -> None:
     for number, event in enumerate(events):
         short = fold(short, event)
         assert short == states[number + 1]
+    # In another form every other time.
+    mixed = [event if number % 2 else decode(log[number]) for number, event in enumerate(events)]
+    assert reduce(fold, mixed, EMPTY) == fold_all(EMPTY, mixed) == reduce(long_way, mixed, EMPTY)

@@ -1,7 +1,6 @@
 """What every case does with entities: find them, open and close them, flag what breaks a rule, cut rows.
 
-Only this module and the cases build new states. Each function takes a state and gives one; `position` stays, the fold
-advances it when the whole event is folded.
+Each function takes a state and gives one; `position` stays, the fold advances it when the whole event is folded.
 """
 
 from __future__ import annotations
@@ -219,9 +218,7 @@ def claim(state: State, kind: str, entity: Any) -> tuple[State, Any]:
 
 def close_all(state: State) -> State:
     """A run boundary: whatever is open closes, all rows and groups are cut, and nothing is in scope."""
-    index, now = state.conversation.index, state.position
-    for key, entry in opened(state).items():
-        index = index.put(key, entry)
+    index, now = state.conversation.index.put_all(opened(state)), state.position
     base = Lane(now, now)
     conversation = state.conversation._replace(index=index, streams=None, lanes={}, opened=now, base=base)
     return made(now, None, NO_PEN, {}, (), conversation, state.session._replace(scope=Scope()))

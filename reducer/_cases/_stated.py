@@ -76,7 +76,7 @@ def stated(
         # The stream goes on in the restated row; what was closed goes on, if ever, in a row of its own.
         return state, {key: Entry(entity, now, now, rope)}
     found: dict[Key, Entry] = {}
-    # Of calls that are stated twice the last one stands, where it stands.
+    # A call that a message states twice stands once, as the last says and where the last is.
     stands = {call["id"]: number for number, call in enumerate(calls)}
     ranks = {number: rank for rank, number in enumerate(sorted(stands.values()))}
     for number, call in enumerate(calls):
