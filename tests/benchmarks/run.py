@@ -3,7 +3,8 @@
 Every round takes each system once, in turn (A B A B ...), over the same log: `reduce(fold)` and `fold_all`, the mutable
 builder of `agent-framework-ag-ui`, a floor written by hand, all on the same event objects in one process; and the
 reference client, in a Node process of its own, on the same events as it parses them. The builder wants an SDK of its
-own, so the script makes an environment for it on first use and starts itself again there.
+own, so the script makes an environment for it on first use and starts itself again there. Each log has a process of its
+own: where many objects were made and dropped, those of a log lie scattered, and whoever does little waits for memory.
 
 Times are the processor's, so that whatever else runs disturbs them little. Read ratios, not microseconds; the garbage
 collector is on.
@@ -20,11 +21,13 @@ import statistics
 import subprocess
 import sys
 import venv
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 ROOT = Path(__file__).parents[2]
 PEER = "agent-framework-ag-ui==1.7.0"
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from tests.benchmarks.picture import Ratio
     from tests.benchmarks.systems import Client
 
+Result = TypeVar("Result")
 Times = dict[str, list[float]]
 """By system: microseconds per event, a round each."""
 
@@ -55,8 +59,22 @@ def started_in_its_own_environment() -> bool:
     return True
 
 
-def folded(name: str, rounds: int, client: Client | None) -> tuple[int, int, Times]:
-    """Return how many events of a log were measured, how many of them the client got, and what all took.
+def alone(measure: Callable[..., Result], *given: Any) -> Result:
+    """Return what `measure` returns for what it is given, in a process of its own."""
+    with get_context("spawn").Pool(1) as process:
+        return process.apply(measure, given)
+
+
+def folded(name: str, rounds: int, *, client_too: bool) -> tuple[int, int, Times]:
+    """Return how many events of a log were measured, how many of them the client got, and what all took."""
+    from tests.benchmarks.systems import reference_client
+
+    with reference_client() if client_too else nullcontext() as client:
+        return in_turn(name, rounds, client)
+
+
+def in_turn(name: str, rounds: int, client: Client | None) -> tuple[int, int, Times]:
+    """Measure the systems in turn, for `folded`.
 
     The client is in the first rounds only, or in none. The longest text is in three at most: the builder takes a
     quarter of a minute for it.
@@ -111,36 +129,42 @@ def cell(ratio: Ratio | None) -> str:
 
 def table(logs: list[str], rounds: int, found: dict[str, dict[str, Ratio]], *, client_too: bool) -> Iterator[str]:
     """Measure, yield the lines of the table as they are done, and leave the ratios in `found`."""
-    from tests.benchmarks.systems import reference_client
-
+    client_too = client_too and shutil.which("npm") is not None
     yield f"| log | events | peer, µs an event | {' | '.join(LABELS.values())} | its events | it to fold |"
     yield f"| --- | --- | --- | {' | '.join('---' for _ in LABELS)} | --- | --- |"
-    with reference_client() if client_too and shutil.which("npm") else nullcontext() as client:
-        for name in logs:
-            count, given, times = folded(name, rounds, client)
-            peer, *_ = times
-            found[name] = row = ratios(times)
-            to_fold = ratios({system: times[system] for system in ("fold", "client") if system in times})
-            cost = f"{shown(statistics.median(times[peer]))}{'' if peer == 'builder' else f' ({peer})'}"
-            cells = [cell(row.get(system)) for system in LABELS]
-            cells += [f"{given:,}" if given else "-", cell(to_fold.get("client"))]
-            yield f"| `{name}` | {count:,} | {cost} | {' | '.join(cells)} |"
+    for name in logs:
+        count, given, times = alone(partial(folded, client_too=client_too), name, rounds)
+        peer, *_ = times
+        found[name] = row = ratios(times)
+        to_fold = ratios({system: times[system] for system in ("fold", "client") if system in times})
+        cost = f"{shown(statistics.median(times[peer]))}{'' if peer == 'builder' else f' ({peer})'}"
+        cells = [cell(row.get(system)) for system in LABELS]
+        cells += [f"{given:,}" if given else "-", cell(to_fold.get("client"))]
+        yield f"| `{name}` | {count:,} | {cost} | {' | '.join(cells)} |"
+
+
+def read(name: str, rounds: int) -> Times:
+    """Return what all that read lines took for a log."""
+    from tests.benchmarks.logs import LOGS
+    from tests.benchmarks.systems import READING, micros
+
+    lines = [f"{event.model_dump_json(by_alias=True, exclude_none=True)}\n".encode() for event in LOGS[name]()]
+    times: Times = {system: [] for system in READING}
+    for _ in range(rounds):
+        for system, prepare in READING.items():
+            gc.collect()
+            times[system].append(micros(prepare, (), lines))
+    return times
 
 
 def reading(rounds: int) -> Iterator[str]:
     """Measure how logs are read, and yield the lines of the table."""
-    from tests.benchmarks.logs import LOGS
-    from tests.benchmarks.systems import READING, micros
+    from tests.benchmarks.systems import READING
 
     yield f"| log | {' | '.join(f'`{name}`' for name in READING)} |"
     yield f"| --- | {' | '.join('---' for _ in READING)} |"
     for name in ("chat", "fanout"):
-        lines = [f"{event.model_dump_json(by_alias=True, exclude_none=True)}\n".encode() for event in LOGS[name]()]
-        times: Times = {system: [] for system in READING}
-        for _ in range(rounds):
-            for system, prepare in READING.items():
-                gc.collect()
-                times[system].append(micros(prepare, (), lines))
+        times = alone(read, name, rounds)
         cells = [f"{statistics.median(times['pydantic']):.2f} µs"]
         cells += [
             f"{statistics.median(times[system]):.2f} µs, {cell(ratio)}" for system, ratio in ratios(times).items()
