@@ -20,7 +20,7 @@ from reducer._frozen import to_wire
 from reducer._laid import Item, Laid
 from reducer._links import Links
 from reducer._project import Layout, Origin, Snapshot, runs_told, snapshot_of
-from reducer._records import CALL, Entry, Key
+from reducer._records import CALL, Entry, Key, filled
 from reducer._session import Session
 from reducer._state import EMPTY, Pen, State, rope_at
 from reducer._text import Rope, text
@@ -30,6 +30,8 @@ from reducer._window import pending_of, windowed
 Message: TypeAlias = "dict[str, Any]"
 _BARE = 4
 """So many members a run has that nothing more was told of than its ids: with its status and span, all plain."""
+_PLAIN = 3
+"""So many members a message with content has of which there is no more than that, its id and its role, all plain."""
 
 
 def _longer(shown: str, was: Rope, rope: Rope) -> str:
@@ -98,7 +100,7 @@ class View:
         altered_one = self._written(before, state)
         if altered_one is not None:
             _, layout, links = self._laid
-            self._laid = Laid(state, layout, links)
+            self._laid = filled(Laid, (state, layout, links))
             return Changes([], [], [altered_one], [], *self._running(state), {})
         differing = touched(before, state)
         removed, placed, altered = self._follow(before, state, differing)
@@ -145,12 +147,15 @@ class View:
         elif entity.parts is not None or entity.rows or item.calls:
             return None
         else:
-            message = {**old, "content": _longer(old["content"], was, rope)}
+            message = old.copy()
+            message["content"] = _longer(old["content"], was, rope)
         (first, _), run_id, owner = self._origins[number]  # type: ignore[misc]
-        origin = Origin((first, rope[3]), run_id, owner)
+        origin = filled(Origin, ((first, rope[3]), run_id, owner))
         self._messages = self._messages.set(number, message)
         self._origins = self._origins.set(number, origin)
-        return Altered(fresh(message), origin)
+        own = message.copy() if len(message) == _PLAIN and "content" in message else fresh(message)
+        altered: Altered = filled(Altered, (own, origin))
+        return altered
 
     def _running(self, state: State) -> tuple[list[dict[str, Any]], int | None]:
         """Return the run that goes on, and its index: with each event its span grows, and its record stays."""
@@ -161,8 +166,9 @@ class View:
         if known is not session:
             told = runs_told(state, last)[0]
             self._run = (session, told)
-        told = {**told, "span": [session.runs[last].first, state.position - 1]}
-        return [told if len(told) == _BARE else fresh(told)], last
+        told = told.copy() if len(told) == _BARE else fresh(told)
+        told["span"] = [session.runs[last].first, state.position - 1]
+        return [told], last
 
     def _follow(self, before: State, state: State, differing: Touched) -> Ops:
         """Show the messages of `state`, of which `differing` entities are not as they were; return what was done."""
