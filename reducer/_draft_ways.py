@@ -329,7 +329,8 @@ def shared(kind: str, *, sdk: bool) -> Way:
         after = short(draft.state, event)
         if after is None:
             return False
-        draft.state = draft.state._replace(session=after.session)
+        # All else in it is as it was, and whoever settles at its position has added nothing to it.
+        draft.state = after
         return True
 
     return change
