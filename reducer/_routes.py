@@ -60,10 +60,11 @@ def route(event: object) -> Route:
 
 
 def _kept(cls: type, kind: str, *, sdk: bool) -> Route:
-    # An SDK's object can be changed after it was checked, so off the short way, which looks for itself, it is decoded.
-    route = ROUTES[cls] = Route(CASES[kind], ready=not sdk, kind=kind)
     if sdk and kind in CONTENT:
         DELTAS[cls] = (CONTENT[kind], "tool_call_id" if CONTENT[kind] == CALL else "message_id")
     elif kind in SHORT:
         SHORTS[cls] = SHORT[kind][0](sdk)
+    # Last, for whoever finds a route looks, perhaps in another thread, what else there is for the class.
+    # An SDK's object can be changed after it was checked, so off the short way, which looks for itself, it is decoded.
+    route = ROUTES[cls] = Route(CASES[kind], ready=not sdk, kind=kind)
     return route

@@ -53,8 +53,10 @@ class Conversation:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Conversation):
             return NotImplemented
-        return closed(self) == closed(other) and all(
-            getattr(self, name) == getattr(other, name) for name in self.__slots__ if name != "index"
+        return (
+            closed(self) == closed(other)
+            and _ids(self) == _ids(other)
+            and all(getattr(self, name) == getattr(other, name) for name in self.__slots__ if name != "index")
         )
 
     def __ne__(self, other: object) -> bool:
@@ -200,6 +202,11 @@ def closed_entry(conversation: Conversation, key: Key) -> Entry | None:
 def closed(conversation: Conversation) -> dict[Key, Entry]:
     """Return all entities that are not open, as a fresh dict."""
     return {key: Entry(*held) for key, held in conversation.index.to_dict().items() if not isinstance(key, str)}
+
+
+def _ids(conversation: Conversation) -> dict[str, Any]:
+    """Return what the message ids lead to."""
+    return {name: keys for name, keys in conversation.index.to_dict().items() if isinstance(name, str)}
 
 
 def lane_of(conversation: Conversation, owner: Owner) -> Lane:

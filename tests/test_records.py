@@ -108,6 +108,12 @@ class TestState:
         assert written.pen != NO_PEN
         assert written == fold(MIDDLE, text_event("CONTENT", "n", delta="!"))
 
+    def test_equals_by_what_the_ids_lead_to(self) -> None:
+        """States in which a message id leads elsewhere are not equal, though they hold the same entities."""
+        conversation = MIDDLE.conversation
+        elsewhere = conversation._replace(index=conversation.index.put("m", ("text", "another")))
+        assert MIDDLE._replace(conversation=elsewhere) != MIDDLE
+
     def test_equals_wherever_the_texts_lie(self) -> None:
         """Where the text of an open entity lies among the others is no part of what a state says."""
         starts = [text_event("START", name) for name in "ab"]
